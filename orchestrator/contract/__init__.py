@@ -1,0 +1,1 @@
+"""What controller and workers agree on; the only part of the orchestrator that workers import."""
