@@ -199,6 +199,7 @@ class Evidence(_Body):
     operation: Hex32
     op: OperationName
     site: Slug
+    lab: Hex32
     worker: Annotated[str, StringConstraints(max_length=100)]
     host: Slug | None = None
     run: Hex32 | None = None
