@@ -64,10 +64,6 @@ tally() { # NAME PATH...
     say "$facts_name" "$(grep -s . /dev/null "$@" | sed 's|^[^:]*/||' | sort | uniq -c)"
 }
 
-hex() { # NAME PATH
-    fact "$1" 16384 od -An -v -tx1 "$2"
-}
-
 facts_options='^(# )?CONFIG_(PREEMPT[A-Z_]*|PREEMPTION|HZ|HZ_[0-9]+|NO_HZ[A-Z_]*|HIGH_RES_TIMERS'
 facts_options="$facts_options|SMP|SCHED_[A-Z_]+|RCU_[A-Z_]+|CPU_ISOLATION|IRQ_FORCED_THREADING"
 facts_options="$facts_options|NUMA_BALANCING|TRANSPARENT_HUGEPAGE[A-Z_]*|DEBUG_PREEMPT|LOCKDEP"
@@ -75,24 +71,26 @@ facts_options="$facts_options|PROVE_LOCKING|DEBUG_[A-Z]*LOCK[A-Z_]*|KASAN|FTRACE
 facts_options="$facts_options|IRQSOFF_TRACER|PREEMPT_TRACER|M[3-6]86|MELAN|X86_TSC|LTO_[A-Z_]+"
 facts_options="$facts_options|CC_VERSION_TEXT|LOCALVERSION|EXPERT)[ =]"
 
-config() { # checksum of the plain text, and the options that matter
+config() { # the options that matter, and a checksum of the whole plain text
     if [ -r /proc/config.gz ]; then
         facts_path=/proc/config.gz facts_cat='gzip -dc'
     else
         facts_path=/boot/config-$facts_release facts_cat=cat
     fi
     say config.path "$facts_path" 256
-    facts_text=$($facts_cat "$facts_path" | cksum)
-    case $facts_text in
-    *' 0' | '') # not there, or no gzip: bring what there is
-        hex config.gz "$facts_path"
+    facts_text=$($facts_cat "$facts_path" | grep -E "$facts_options")
+    if [ -n "$facts_text" ]; then
+        say config.options "$facts_text" 8192
+        # the oldest and most widespread first: the sum is compared over years of one host
+        for facts_sum in md5sum sha256sum cksum; do
+            command -v $facts_sum >/dev/null || continue
+            say config.sum "$facts_sum $($facts_cat "$facts_path" | $facts_sum)" 128
+            break
+        done
+    else # not there, or no gzip: bring what there is
+        fact config.gz 49152 od -An -v -tx1 "$facts_path"
         vermagic
-        ;;
-    *)
-        say config.sum "$facts_text" 64
-        say config.options "$($facts_cat "$facts_path" | grep -E "$facts_options")" 8192
-        ;;
-    esac
+    fi
 }
 
 vermagic() { # the oldest kernels say nothing of preemption but in their modules
@@ -131,7 +129,7 @@ identity() {
     fact uname.version 256 uname -v
     fact uname.machine 64 uname -m
     file version /proc/version 1024
-    hex notes /sys/kernel/notes
+    fact notes 8192 od -An -v -tx1 /sys/kernel/notes
     file cmdline /proc/cmdline
     config
     file realtime /sys/kernel/realtime
