@@ -1,0 +1,1 @@
+"""A whole lab on one machine: supervisor, embedded broker, demo."""
