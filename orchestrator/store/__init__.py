@@ -1,0 +1,1 @@
+"""The store: the only memory of a lab. SQLAlchemy Core; SQLite in WAL mode."""

@@ -1,0 +1,159 @@
+"""The database behind the store: opened, migrated, and its errors translated.
+
+SQLite runs in WAL mode with synchronous=FULL, because a purge on the host follows a commit here: a
+commit must survive a power loss. A write transaction takes the write lock at its beginning
+(BEGIN IMMEDIATE), so that what it read is still true when it commits.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from orchestrator.contract import errors
+from orchestrator.contract.domain import new_id, utc_now
+from orchestrator.store import tables
+
+#: milliseconds that a writer waits for another
+BUSY_TIMEOUT = 30_000
+_WRITE = "benchrack_write"
+
+
+class Store:
+    """A database of a lab."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = _engine(url)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that holds the write lock from its beginning.
+
+        Raises: StoreError.
+        """
+        with (
+            translated(),
+            self.engine.connect().execution_options(**{_WRITE: True}) as db,
+            db.begin(),
+        ):
+            yield db
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A consistent view of the store.
+
+        Raises: StoreError.
+        """
+        with translated(), self.engine.connect() as db, db.begin():
+            yield db
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.engine.dispose()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Translate the database's errors into those of the lab."""
+    try:
+        yield
+    except DBAPIError as error:
+        cause = str(error.orig)
+        if "readonly" in cause or "read-only" in cause:
+            raise errors.StoreReadOnly(
+                f"the state folder cannot be written ({cause}): make it writable or choose "
+                "another with --state"
+            ) from error
+        raise errors.StoreError(f"the store cannot be used: {cause}") from error
+
+
+def _engine(url: str) -> Engine:
+    if make_url(url).get_backend_name() != "sqlite":
+        raise errors.SettingsError(f"store {url!r}: this version keeps its state in SQLite")
+    engine = create_engine(url, poolclass=QueuePool, pool_size=8, max_overflow=16)
+
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions are begun by us, not by the driver
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT}")
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def on_begin(db: Connection) -> None:
+        write = db.get_execution_options().get(_WRITE)
+        db.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    return engine
+
+
+def _alembic(url: str) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("sqlalchemy.url", url.replace("%", "%%"))
+    return config
+
+
+def prepare(url: str) -> None:
+    """Bring a database to this version, making it where there is none.
+
+    Raises: StoreTooNew if a newer benchrack wrote it; StoreReadOnly; StoreError.
+    """
+    _check_writable(url)
+    config = _alembic(url)
+    script = ScriptDirectory.from_config(config)
+    store = Store(url)
+    try:
+        with store.reading() as db:
+            found = MigrationContext.configure(db).get_current_revision()
+        if found is not None and found not in {rev.revision for rev in script.walk_revisions()}:
+            raise errors.StoreTooNew(
+                f"{make_url(url).database} was written by a newer benchrack (revision {found}): "
+                "update benchrack, or choose another state folder with --state"
+            )
+        with translated():
+            command.upgrade(config, "head")
+        with store.writing() as db:
+            if db.execute(select(tables.lab.c.id)).first() is None:
+                now = utc_now().timestamp()
+                db.execute(tables.lab.insert().values(id=new_id(), created_at=now))
+    finally:
+        store.close()
+
+
+def _check_writable(url: str) -> None:
+    database = make_url(url).database
+    if not database:
+        raise errors.SettingsError(f"store {url!r} names no file")
+    path = Path(database)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise errors.StoreReadOnly(
+            f"the state folder {path.parent} cannot be made: {error.strerror}"
+        ) from error
+    for place in (path.parent, path):
+        if place.exists() and not os.access(place, os.W_OK):
+            raise errors.StoreReadOnly(
+                f"{place} cannot be written: make it writable or choose another state folder "
+                "with --state"
+            )
+
+
+def lab_id(db: Connection) -> str:
+    """The lab's own id, by which hosts tell labs apart."""
+    return str(db.execute(select(tables.lab.c.id)).scalar_one())
