@@ -232,6 +232,8 @@ class Histogram:
     total: int
     total_squares: int
     overflow: int = 0
+    #: overflow counts values from here on; None where nothing overflowed
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Statistics: pure functions from values to summaries. No input, no output, no clock."""
