@@ -30,6 +30,11 @@ class Capture:
     elapsed_s: float | None = None
     #: random word that framed output must carry
     nonce: str = ""
+    #: the lab's wall clock when the step ended (seconds of the epoch), where it is known
+    wall_s: float | None = None
+    #: ``regex`` only: what the metric declares
+    pattern: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +74,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parser:
-    """A registered parser. ``fields`` declares the dimension of each value it may deliver."""
+    """A registered parser. ``fields`` declares the dimension of each value it may deliver.
+
+    A dimension of None means that the metric declares it (``Capture.unit``).
+    """
 
     name: str
     version: int
     parse: Callable[[Capture], Reading]
-    fields: Mapping[str, Dimension]
+    fields: Mapping[str, Dimension | None]
 
     @property
     def ident(self) -> str:
