@@ -16,6 +16,11 @@ from orchestrator.local import launch
 _KILL_S: Final = 5.0
 
 
+def python(module: str, *arguments: str) -> tuple[str, ...]:
+    """The command that executes a module of this installation."""
+    return (sys.executable, "-m", module, *arguments)
+
+
 def start(
     argv: Sequence[str],
     *,
