@@ -60,6 +60,13 @@ def rank(n: int, p: str) -> int:
     return max(1, -(-share.numerator * n // share.denominator))
 
 
+def name(p: str) -> str:
+    """What a percentile is called: 0.999 is ``p99_9``."""
+    percent = Fraction(p) * 100
+    whole, rest = divmod(percent, 1)
+    return f"p{whole}" if not rest else f"p{float(percent)}".replace(".", "_")
+
+
 def attainable(n: int, p: str) -> bool:
     """Whether at least ten samples are expected above percentile p of n."""
     return n * (1 - Fraction(p)) >= SAMPLES_ABOVE

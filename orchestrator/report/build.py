@@ -1,0 +1,191 @@
+"""From the values of runs to results tables: who stands together in a row, and who in a table."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from orchestrator.contract import errors
+from orchestrator.contract.domain import Better
+from orchestrator.report import rows, table
+from orchestrator.stats.series import ExcludedRun, Params, RunValue
+
+#: parameters whose values are shown side by side in one table
+AXES: Final = ("load",)
+
+_STATISTIC: Final = re.compile(r"mean|min|max|sd|median|p\d+(_\d+)?")
+_T = TypeVar("_T")
+
+
+class _TableKey(NamedTuple):
+    playbook: str
+    params: Params
+    family: str
+
+
+def results_tables(
+    values: Iterable[RunValue],
+    excluded: Iterable[ExcludedRun] = (),
+    *,
+    axes: Sequence[str] = AXES,
+) -> tuple[table.ResultsTable, ...]:
+    """One table for each playbook, parameters and metric; primary metrics first."""
+    left_out = _grouped(excluded, lambda run: (run.playbook, _fixed(run.params, axes)))
+    by_table = _grouped(
+        values,
+        lambda run: _TableKey(run.playbook, _fixed(run.params, axes), family(run.metric)[0]),
+    )
+    with_values = {(key.playbook, key.params) for key in by_table}
+    tables = [
+        _table(key, members, left_out.get((key.playbook, key.params), []), axes)
+        for key, members in by_table.items()
+    ]
+    tables += [
+        _table(_TableKey(*key, ""), [], members, axes)
+        for key, members in left_out.items()
+        if key not in with_values
+    ]
+    return tuple(sorted(tables, key=lambda t: (t.playbook, t.params, not t.primary, t.metric)))
+
+
+def results_table(
+    values: Iterable[RunValue],
+    excluded: Iterable[ExcludedRun] = (),
+    *,
+    axes: Sequence[str] = AXES,
+) -> table.ResultsTable:
+    """The table of values that share playbook, parameters and metric.
+
+    Raises: InputError where they make no table, or more than one.
+    """
+    tables = results_tables(values, excluded, axes=axes)
+    if len(tables) != 1:
+        raise errors.InputError(f"these runs make {len(tables)} tables, not one")
+    return tables[0]
+
+
+def family(metric: str) -> tuple[str, str]:
+    """The metric and the statistic that a name speaks of: ``latency.p99`` is latency, p99."""
+    name, _, tail = metric.partition(".")
+    statistic = tail.replace(".", "_")
+    return (name, statistic) if _STATISTIC.fullmatch(statistic) else (metric, "")
+
+
+def _table(
+    key: _TableKey, members: list[RunValue], left_out: list[ExcludedRun], axes: Sequence[str]
+) -> table.ResultsTable:
+    of_samples = any(
+        family(run.metric)[1] or run.raw is not None or run.histogram is not None for run in members
+    )
+    by_row = _grouped(members, lambda run: _row_key(run, axes))
+    groups = _first(members, lambda run: (run.host, run.group))
+    ordered = sorted(
+        by_row.items(),
+        key=lambda item: (
+            item[0].host,
+            groups[item[0].host, item[0].group],
+            item[0].group,
+            min(run.order for run in item[1]),
+            item[0],
+        ),
+    )
+    made = [
+        rows.of_samples(row_key, _by_statistic(runs)) if of_samples else rows.plain(row_key, runs)
+        for row_key, runs in ordered
+    ]
+    lead = members[0] if members else None
+    unmeasured = rows.unmeasured(
+        {row_key.kernel_key for row_key in by_row}, left_out, lambda p: _point(p, axes)
+    )
+    shown = [*made, *unmeasured]
+    return table.ResultsTable(
+        playbook=key.playbook,
+        params=key.params,
+        metric=key.family,
+        unit=lead.unit if lead else "",
+        better=lead.better if lead else Better.NEITHER,
+        primary=any(run.primary for run in members),
+        of_samples=of_samples,
+        rows=tuple(one.row for one in shown),
+        notes=_notes(shown),
+        excluded=_exclusions(left_out),
+    )
+
+
+def _row_key(run: RunValue, axes: Sequence[str]) -> rows.RowKey:
+    return rows.RowKey(
+        run.host,
+        run.group,
+        run.kernel,
+        run.kernel_id,
+        _point(run.params, axes),
+        run.environment,
+    )
+
+
+def _by_statistic(runs: Iterable[RunValue]) -> list[dict[str, RunValue]]:
+    """What each run says, by statistic, in the order of the runs."""
+    by_run: dict[str, dict[str, RunValue]] = defaultdict(dict)
+    for run in sorted(runs, key=lambda run: (run.order, run.run)):
+        by_run[run.run][family(run.metric)[1]] = run
+    return list(by_run.values())
+
+
+def _notes(shown: Sequence[rows.NotedRow]) -> tuple[table.NoteLine, ...]:
+    """Each caveat once, with the rows it is about."""
+    about: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, one in enumerate(shown):
+        for note in dict.fromkeys(one.notes):
+            about[note.code, note.text].append(place)
+    same = Counter((one.row.host, one.row.kernel, one.row.group, one.row.point) for one in shown)
+    for place, one in enumerate(shown):
+        row = one.row
+        if same[row.host, row.kernel, row.group, row.point] > 1:
+            text = f"{row.kernel} on {row.host} is more than one row: kernel or surroundings differ"
+            about["ambiguous-label", text].append(place)
+    return tuple(
+        table.NoteLine(
+            code=code, text=text, rows=() if len(places) == len(shown) else tuple(places)
+        )
+        for (code, text), places in about.items()
+    )
+
+
+def _exclusions(left_out: Iterable[ExcludedRun]) -> tuple[table.Exclusion, ...]:
+    counted = Counter(
+        (run.host, run.kernel, run.group, run.outcome, run.reason) for run in left_out
+    )
+    return tuple(
+        table.Exclusion(
+            host=host, kernel=kernel, group=group, outcome=outcome, reason=reason, runs=runs
+        )
+        for (host, kernel, group, outcome, reason), runs in sorted(counted.items())
+    )
+
+
+def _fixed(params: Params, axes: Sequence[str]) -> Params:
+    return tuple(sorted(pair for pair in params if pair[0] not in axes))
+
+
+def _point(params: Params, axes: Sequence[str]) -> Params:
+    return tuple(sorted(pair for pair in params if pair[0] in axes))
+
+
+_K = TypeVar("_K", bound=Hashable)
+
+
+def _grouped(items: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, list[_T]]:
+    made: dict[_K, list[_T]] = defaultdict(list)
+    for item in items:
+        made[key(item)].append(item)
+    return made
+
+
+def _first(members: Iterable[RunValue], key: Callable[[RunValue], _K]) -> dict[_K, int]:
+    """The least place in the order, of each group of runs."""
+    least: dict[_K, int] = {}
+    for run in members:
+        least[key(run)] = min(run.order, least.get(key(run), run.order))
+    return least
