@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from orchestrator.contract import errors
+from orchestrator.contract import errors, units
 from orchestrator.contract.domain import Better
 from orchestrator.report import rows, table
 from orchestrator.stats.series import ExcludedRun, Params, RunValue
@@ -23,6 +24,7 @@ class _TableKey(NamedTuple):
     playbook: str
     params: Params
     family: str
+    dimension: units.Dimension | None
 
 
 def results_tables(
@@ -35,7 +37,12 @@ def results_tables(
     left_out = _grouped(excluded, lambda run: (run.playbook, _fixed(run.params, axes)))
     by_table = _grouped(
         values,
-        lambda run: _TableKey(run.playbook, _fixed(run.params, axes), family(run.metric)[0]),
+        lambda run: _TableKey(
+            run.playbook,
+            _fixed(run.params, axes),
+            family(run.metric)[0],
+            units.dimension(run.unit),
+        ),
     )
     with_values = {(key.playbook, key.params) for key in by_table}
     tables = [
@@ -43,7 +50,7 @@ def results_tables(
         for key, members in by_table.items()
     ]
     tables += [
-        _table(_TableKey(*key, ""), [], members, axes)
+        _table(_TableKey(*key, "", None), [], members, axes)
         for key, members in left_out.items()
         if key not in with_values
     ]
@@ -76,6 +83,9 @@ def family(metric: str) -> tuple[str, str]:
 def _table(
     key: _TableKey, members: list[RunValue], left_out: list[ExcludedRun], axes: Sequence[str]
 ) -> table.ResultsTable:
+    lead = min(members, key=lambda run: (run.order, run.run, run.metric), default=None)
+    # one table, one unit: runs may have been printed in different ones
+    members = [dataclasses.replace(run, unit=lead.unit) for run in members] if lead else []
     of_samples = any(
         family(run.metric)[1] or run.raw is not None or run.histogram is not None for run in members
     )
@@ -95,7 +105,6 @@ def _table(
         rows.of_samples(row_key, _by_statistic(runs)) if of_samples else rows.plain(row_key, runs)
         for row_key, runs in ordered
     ]
-    lead = members[0] if members else None
     unmeasured = rows.unmeasured(
         {row_key.kernel_key for row_key in by_row}, left_out, lambda p: _point(p, axes)
     )

@@ -49,6 +49,8 @@ class JobView(View):
     created: AwareDatetime
     #: one sentence for each thing that keeps it waiting or that went wrong
     reasons: tuple[str, ...] = ()
+    #: whether what is left waits for what only a person, or the network, can mend
+    blocked: bool = False
     #: ended runs, of all runs
     done: NonNegativeInt
     total: NonNegativeInt

@@ -1,0 +1,1 @@
+"""Numbers that others measured, read into runs. An importer refuses what it cannot believe."""
