@@ -4,8 +4,8 @@ Level-triggered: the row says what is due, and it is sent again until evidence c
 come twice, late or never; the table below is total over (state, status), so that nothing that a
 host can say leaves a run without a next step.
 
-    queued --lease--> leased --start--> running --poll--> fetching --fetch--> stored --purge--> ended
-                         \\________________|__ killing __|__ reaping --reap--> ended, or queued again
+    queued -lease-> leased -start-> running -poll-> fetching -fetch-> stored -purge-> ended
+                      \\____________|_____ killing ___|___ reaping -reap-> ended or queued
 """
 
 from __future__ import annotations
@@ -143,6 +143,17 @@ def apply(run: Run, evidence: Evidence, now: datetime) -> Step:
     return TABLE[run.state, evidence.status](run, evidence, now)
 
 
+def blocked(run: Run, holder: Run | None, now: datetime) -> Step:
+    """What a lock held by our own lab means: a live run is waited for, a lost attempt is reaped."""
+    owner = run.blocker or ""
+    live = holder is not None and holder.state not in (RunState.QUEUED, RunState.ENDED)
+    if holder is None or not live or f"{holder.id}.{holder.attempt}.{holder.fence}" != owner:
+        return Step(run=run)
+    sentence = f"the machine executes run {holder.id[:8]} of host {holder.host}"
+    after = replace(_to_queue(run, now, sentence, POLL_LEAST), attempt=max(run.attempt - 1, 0))
+    return Step(run=after, release=True)
+
+
 def stored(run: Run, ending: Ending, now: datetime) -> Run:
     """The row once its result is committed. A result that came after a kill is kept as it is."""
     return replace(run, state=RunState.STORED, ending=ending, next_at=now, tries=0)
@@ -213,6 +224,10 @@ def _lost(reason: str) -> _Rule:
 
 
 def _otherboot(run: Run, evidence: Evidence, now: datetime) -> Step:
+    if run.sends <= 1:
+        # this attempt's only start is the one that did nothing
+        after = replace(_to_queue(run, now, "", 0.0), attempt=max(run.attempt - 1, 0))
+        return Step(run=after, release=True, boot=evidence.boot)
     # an earlier copy of this start may have been executed under the boot that is gone, so that
     # the attempt is over; the host itself runs under the boot that it names now
     step = _lost("the host was rebooted before the run was started")(run, evidence, now)
@@ -223,8 +238,7 @@ def _otherboot(run: Run, evidence: Evidence, now: datetime) -> Step:
 def _stale(run: Run, evidence: Evidence, now: datetime) -> Step:
     floor = evidence.host_fence or run.fence
     sentence = f"the host knows a higher fence ({floor}); leased again above it"
-    after = replace(_to_queue(run, now, sentence, 0.0), attempt=run.attempt)
-    return Step(run=after, release=True, fence_floor=floor)
+    return Step(run=_to_queue(run, now, sentence, 0.0), release=True, fence_floor=floor)
 
 
 def _busy(run: Run, evidence: Evidence, now: datetime) -> Step:

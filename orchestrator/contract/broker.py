@@ -8,11 +8,19 @@ backend, no remote control, and no retries but the reconciler's own.
 
 from __future__ import annotations
 
+import threading
+import time
+from queue import Empty
 from typing import Any
 
 import kombu.compression
 from celery import Celery
-from kombu import Queue
+from kombu import Connection, Queue
+from kombu.exceptions import OperationalError
+from kombu.simple import SimpleBuffer
+
+from orchestrator.contract import errors
+from orchestrator.contract.messages import Envelope
 
 RESULTS = "results"
 #: a wake-up for the controller, never a carrier of facts
@@ -86,3 +94,69 @@ def _transport(role: str) -> dict[str, Any]:
         "health_check_interval": 25,
         "client_name": f"benchrack-{role}",
     }
+
+
+def send(app: Celery, task: str, queue: str, envelope: Envelope) -> None:
+    """Send one signed message.
+
+    Raises: BrokerError if the broker does not take it.
+    """
+    arguments = [envelope.body, envelope.key_id, envelope.signature]
+    try:
+        app.send_task(task, args=arguments, queue=queue, retry=False)
+    except (OperationalError, OSError, TimeoutError) as error:
+        raise errors.BrokerError(f"the broker does not take a message: {error}") from error
+
+
+class Bell:
+    """Wakes the controller. A ring that is lost costs a tick, never a fact."""
+
+    #: rings that may lie unheard; more would tell nothing new
+    MOST = 4
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+        self._lock = threading.Lock()
+        self._connection: Connection | None = None
+        self._buffer: SimpleBuffer | None = None
+
+    def _open(self) -> SimpleBuffer:
+        if self._buffer is None:
+            self._connection = self._app.connection_for_write()
+            self._buffer = SimpleBuffer(self._connection, WAKE)
+        return self._buffer
+
+    def close(self) -> None:
+        """Give the connection back."""
+        connection, self._connection, self._buffer = self._connection, None, None
+        if connection is not None:
+            connection.release()
+
+    def ring(self) -> None:
+        """Wake the controller, if the broker can be reached."""
+        with self._lock:
+            try:
+                buffer = self._open()
+                if buffer.qsize() < self.MOST:
+                    buffer.put("")
+            except (OperationalError, OSError):
+                # the tick of the controller does what this ring would have done
+                self.close()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for a ring, at most this long; all that lie there are heard at once."""
+        begun = time.monotonic()
+        with self._lock:
+            try:
+                buffer = self._open()
+                buffer.get(timeout=max(seconds, 0.01))
+                while buffer.qsize():
+                    buffer.get(block=False)
+            except Empty:
+                return False
+            except (OperationalError, OSError):
+                self.close()
+                # without a broker the tick goes on
+                time.sleep(max(0.0, min(seconds - (time.monotonic() - begun), 1.0)))
+                return False
+        return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 import zlib
@@ -17,6 +18,7 @@ from sqlalchemy.dialects.sqlite import insert
 from orchestrator.contract import messages
 from orchestrator.contract.domain import Measurement, Note
 from orchestrator.runs import Ending, Job, Run
+from orchestrator.stats.summary import Moments
 from orchestrator.store import tables
 
 
@@ -142,24 +144,16 @@ def _add(
         column.metric == measured.name,
     )
     row = db.execute(select(tables.aggregate).where(*key)).first()
-    value = measured.value
-    if row is None:
-        n, mean, m2, low, high = 1, value, 0.0, value, value
-    else:
-        n = row.n + 1
-        delta = value - row.mean
-        mean = row.mean + delta / n
-        m2 = row.m2 + delta * (value - mean)
-        low, high = min(row.minimum, value), max(row.maximum, value)
+    moments = Moments.of([measured.value])
+    if row is not None:
+        moments = Moments(
+            n=row.n, mean=row.mean, m2=row.m2, minimum=row.minimum, maximum=row.maximum
+        ).merge(moments)
     values = {
         "host": run.host,
         "playbook": job.playbook,
         "params": dict(run.params),
-        "n": n,
-        "mean": mean,
-        "m2": m2,
-        "minimum": low,
-        "maximum": high,
+        **dataclasses.asdict(moments),
         "updated_at": now.timestamp(),
     }
     db.execute(
@@ -301,3 +295,25 @@ def expected_s(db: Connection, series: str) -> float | None:
     middle = len(spans) // 2
     median = spans[middle] if len(spans) % 2 else math.fsum(spans[middle - 1 : middle + 1]) / 2
     return float(median)
+
+
+def count(db: Connection) -> int:
+    """How many results there are."""
+    return int(db.execute(select(func.count()).select_from(tables.result)).scalar_one())
+
+
+def hosts_with_results(db: Connection) -> set[str]:
+    """The hosts that have results, imported ones among them."""
+    return set(db.execute(select(tables.result.c.host).distinct()).scalars())
+
+
+def imported_already(db: Connection, name: str, playbook: str, host: str) -> bool:
+    """Whether results of this source were imported for this host before."""
+    column = tables.job.c
+    query = (
+        select(column.id)
+        .join(tables.run, tables.run.c.job == column.id)
+        .where(column.imported_from == name, column.playbook == playbook, tables.run.c.host == host)
+        .limit(1)
+    )
+    return db.execute(query).first() is not None

@@ -1,0 +1,198 @@
+"""Hosts: scanned, enrolled with a pinned key, checked, shown."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import timedelta
+
+from orchestrator import facts, inventory
+from orchestrator.contract import errors, messages
+from orchestrator.contract.domain import HostState, OperationName, Status, new_id
+from orchestrator.inventory import Host, HostSpec
+from orchestrator.report.views import HostView
+from orchestrator.service import digestion, shown
+from orchestrator.service.context import Context
+from orchestrator.store import errands, runs
+from orchestrator.store import hosts as store
+
+#: seconds that somebody waits for a host's answer
+PATIENCE = 70.0
+#: seconds between two looks at the store while waiting
+LOOK = 0.03
+
+
+def scan(ctx: Context, *, site: str, address: str, port: int) -> tuple[messages.HostKey, ...]:
+    """The keys that an SSH server shows; nothing is sent to it, and nothing is stored.
+
+    Raises: HostRefused if it does not answer.
+    """
+    spec = HostSpec(name="scan", address=address, port=port, user="scan", key="scan", site=site)
+    inventory.check(spec)
+    evidence = _ask(ctx, OperationName.SCAN, spec, ())
+    _demand(evidence, f"{address}:{port}")
+    if not evidence.host_keys:
+        raise errors.HostRefused(f"{address}:{port} shows no host key that can be pinned")
+    return evidence.host_keys
+
+
+def add_host(ctx: Context, spec: HostSpec, *, fingerprint: str) -> HostView:
+    """Enrol a host: its key must have this fingerprint, and it must let us in.
+
+    Raises: InventoryError, WrongState, HostRefused; then nothing is stored.
+    """
+    inventory.check(spec)
+    with ctx.store.reading() as db:
+        if store.find_host(db, spec.name) is not None:
+            raise errors.WrongState(
+                f"there is a host {spec.name!r} already; choose another name, or see it with: "
+                f"benchrack host show {spec.name}"
+            )
+    shown_keys = scan(ctx, site=spec.site, address=spec.address, port=spec.port)
+    pinned = [key.line for key in shown_keys if key.fingerprint == fingerprint]
+    if not pinned:
+        listed = ", ".join(key.fingerprint for key in shown_keys)
+        raise errors.HostRefused(
+            f"{spec.address}:{spec.port} shows another key than {fingerprint}: {listed}; "
+            "no command was sent"
+        )
+    return _take_in(ctx, spec, tuple(pinned), known=None)
+
+
+def check_host(ctx: Context, name: str) -> HostView:
+    """Probe a host anew, and bring what is known of it up to date.
+
+    Raises: UnknownName, HostRefused.
+    """
+    with ctx.store.reading() as db:
+        host = _find(ctx, name)
+        busy = store.leases(db).get(host.machine)
+    if busy is not None:
+        raise errors.WrongState(
+            f"host {name} executes run {busy[:8]}, and nothing may disturb it: check it later"
+        )
+    return _take_in(ctx, host.spec, host.host_keys, known=host)
+
+
+def _take_in(
+    ctx: Context, spec: HostSpec, host_keys: tuple[str, ...], *, known: Host | None
+) -> HostView:
+    evidence = _ask(ctx, OperationName.PROBE, spec, host_keys)
+    if known is not None:
+        _file_trouble(ctx, known, evidence)
+    _demand(evidence, f"{spec.name} ({spec.address}:{spec.port})")
+    scene = evidence.scene
+    if scene is None:
+        raise errors.HostRefused(f"{spec.name}: the probe brought nothing back")
+    kernel = digestion.kernel_of(facts.interpret(scene.facts))
+    marks = inventory.MachineMarks(
+        machine_id=scene.machine_id,
+        instance=scene.instance,
+        boot=scene.boot,
+        host_keys=host_keys,
+    )
+    with ctx.store.writing() as db:
+        machine = store.assign_machine(db, spec, marks)
+        store.raise_fence(db, machine, scene.fence)
+        store.record_kernel(db, kernel.id, kernel.label, kernel.identity)
+        host = Host(
+            spec=spec,
+            machine=machine,
+            host_keys=host_keys,
+            state=known.state if known else HostState.READY,
+            sentence=known.sentence if known and known.state is not HostState.READY else "",
+            machine_id=scene.machine_id,
+            instance=scene.instance,
+            boot=scene.boot,
+            uid=scene.uid,
+            base=scene.base,
+            volatile=scene.volatile,
+            facts=scene.facts,
+            kernel=kernel.id,
+            probed_at=ctx.now(),
+        )
+        store.record_host(db, host)
+        runs.record_event(
+            db, ctx.now(), "probe", f"boot {scene.boot}, kernel {kernel.label}", host=spec.name
+        )
+    ctx.ring()
+    return show_host(ctx, spec.name)
+
+
+def _file_trouble(ctx: Context, host: Host, evidence: messages.Evidence) -> None:
+    """A known host that does not let us in is marked so, that nobody waits for it unknowing."""
+    after = host
+    if evidence.status is Status.HOSTKEY:
+        after = replace(host, state=HostState.QUARANTINED, sentence=evidence.detail)
+    elif evidence.status in (Status.UNREACHABLE, Status.AUTH):
+        after = replace(host, unreachable=True, sentence=evidence.detail)
+    if after is not host:
+        with ctx.store.writing() as db:
+            store.record_host(db, after)
+
+
+def _ask(
+    ctx: Context, op: OperationName, spec: HostSpec, host_keys: tuple[str, ...]
+) -> messages.Evidence:
+    """Have a worker do an operation now, and wait for what came of it.
+
+    Raises: UnknownName for a site that there is not; LabError if no worker answers.
+    """
+    now = ctx.now()
+    errand = errands.Errand(
+        id=new_id(),
+        op=op,
+        site=spec.site,
+        host=inventory.host_ref(spec, host_keys),
+        created_at=now,
+        give_up_at=now + timedelta(seconds=PATIENCE),
+        next_at=now,
+    )
+    with ctx.store.writing() as db:
+        known = store.sites(db)
+        if spec.site not in known:
+            raise inventory.unknown("site", spec.site, known)
+        errands.insert_errand(db, errand)
+    ctx.ring()
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        with ctx.store.reading() as db:
+            found = errands.errand_evidence(db, errand.id)
+        if found is not None:
+            return messages.Evidence.model_validate_json(found)
+        time.sleep(LOOK)
+    raise errors.LabError(
+        f"no worker of site {spec.site} answered within {PATIENCE:.0f} s: see benchrack status"
+    )
+
+
+def _demand(evidence: messages.Evidence, place: str) -> None:
+    if evidence.status in (Status.DONE, Status.CLEAN, Status.BUSY):
+        return
+    raise errors.HostRefused(evidence.detail or f"{place}: {evidence.status}")
+
+
+def _find(ctx: Context, name: str) -> Host:
+    with ctx.store.reading() as db:
+        host = store.find_host(db, name)
+        if host is None:
+            raise inventory.unknown("host", name, (one.name for one in store.select_hosts(db)))
+    return host
+
+
+def list_hosts(ctx: Context) -> tuple[HostView, ...]:
+    """All hosts, by name."""
+    with ctx.store.reading() as db:
+        names = store.kernels(db)
+        leases = store.leases(db)
+        return tuple(shown.host(host, names, leases) for host in store.select_hosts(db))
+
+
+def show_host(ctx: Context, name: str) -> HostView:
+    """One host.
+
+    Raises: UnknownName.
+    """
+    host = _find(ctx, name)
+    with ctx.store.reading() as db:
+        return shown.host(host, store.kernels(db), store.leases(db))
