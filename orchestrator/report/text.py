@@ -13,6 +13,7 @@ from orchestrator.report.table import PercentileCell, ResultsTable, Row
 
 #: what the number of boots is where a boot is unknown
 UNKNOWN: Final = "?"
+INTERVAL: Final = "95% CI of mean"
 
 _DIRECTION: Final = {
     Better.HIGHER: "higher is better",
@@ -158,8 +159,15 @@ def _interval(table: ResultsTable) -> list[Column]:
             return layout.UNMEASURED
         return f"[{number(row.ci95_low, digits)}, {number(row.ci95_high, digits)}]"
 
-    scope = _column(table, "interval", lambda row: row.ci_scope or layout.UNMEASURED)
-    return [_column(table, "95% CI of mean", limits), scope]
+    def scope(row: Row) -> str:
+        return layout.UNMEASURED if row.ci95_low is None else str(row.ci_scope)
+
+    columns = [_column(table, INTERVAL, limits)]
+    return [*columns, _column(table, "interval", scope)] if len(_scopes(table)) > 1 else columns
+
+
+def _scopes(table: ResultsTable) -> set[str]:
+    return {str(row.ci_scope) for row in table.rows if row.ci95_low is not None}
 
 
 def _percentiles(table: ResultsTable) -> list[Column]:
@@ -185,7 +193,8 @@ def percentile(cell: PercentileCell, digits: int) -> str:
 
 
 def _below(table: ResultsTable) -> list[str]:
-    lines: list[str] = []
+    scopes = _scopes(table)
+    lines = [f"{INTERVAL}: {scope}" for scope in scopes] if len(scopes) == 1 else []
     for left in table.excluded:
         where = " ".join(filter(None, (left.host, left.kernel, left.group)))
         runs = "run" if left.runs == 1 else "runs"
