@@ -1,0 +1,1 @@
+"""What the worker puts on a host: the host's side of the protocol, and the probe."""

@@ -1,0 +1,1 @@
+"""rackprobe: the probe that needs nothing on the host. C sources, and how they are built."""
