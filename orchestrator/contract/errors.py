@@ -106,6 +106,12 @@ class ConnectionLost(HostError):
     code = "host.connection-lost"
 
 
+class Interrupted(ConnectionLost):
+    """The wait for a run was ended so that the run can be stopped."""
+
+    code = "host.interrupted"
+
+
 class DeadlineExceeded(HostError):
     """The operation did not end within its deadline; what became of the command is unknown."""
 
@@ -140,6 +146,21 @@ class ParseError(LabError):
     """The output of a tool holds no result that may be believed."""
 
     code = "parse"
+
+
+class ForeignHost(LabError):
+    """A request was addressed to a name that is not this machine's own."""
+
+    code = "api.host"
+    exit_code = 2
+    http_status = 421
+
+
+class Oversize(InputError):
+    """A request is too long."""
+
+    code = "input.size"
+    http_status = 413
 
 
 class StoreError(LabError):
