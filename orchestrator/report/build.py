@@ -154,10 +154,9 @@ def _notes(shown: Sequence[rows.NotedRow]) -> tuple[table.NoteLine, ...]:
         if same[row.host, row.kernel, row.group, row.point] > 1:
             text = f"{row.kernel} on {row.host} is more than one row: kernel or surroundings differ"
             about["ambiguous-label", text].append(place)
+    measured = {place for place, one in enumerate(shown) if one.row.runs}
     return tuple(
-        table.NoteLine(
-            code=code, text=text, rows=() if len(places) == len(shown) else tuple(places)
-        )
+        table.NoteLine(code=code, text=text, rows=() if measured <= set(places) else tuple(places))
         for (code, text), places in about.items()
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import reduce
 from typing import Final, NamedTuple
@@ -145,9 +144,8 @@ def _statistic(run: Mapping[str, RunValue], name: str) -> float | None:
     unit = next(iter(run.values())).unit
     raw = _raw(run)
     if raw:
-        return _from_ns(
-            {"mean": math.fsum(raw) / len(raw), "min": raw[0], "max": raw[-1]}[name], unit
-        )
+        of_raw = {"mean": sum(raw) / len(raw), "min": min(raw), "max": max(raw)}
+        return _from_ns(of_raw[name], unit)
     counts = _histogram(run)
     if counts:
         of_counts = {"mean": counts.total / counts.n, "min": counts.minimum, "max": counts.maximum}
@@ -172,8 +170,8 @@ def _samples(run: Mapping[str, RunValue]) -> int | None:
     return next((value.samples for value in run.values() if value.samples), None)
 
 
-def _raw(run: Mapping[str, RunValue]) -> list[int] | None:
-    return next((sorted(value.raw) for value in run.values() if value.raw), None)
+def _raw(run: Mapping[str, RunValue]) -> tuple[int, ...] | None:
+    return next((value.raw for value in run.values() if value.raw), None)
 
 
 def _histogram(run: Mapping[str, RunValue]) -> Histogram | None:
