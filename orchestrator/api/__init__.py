@@ -1,0 +1,1 @@
+"""The HTTP API: what the command line and scripts speak to. It serves this machine only."""

@@ -1,0 +1,61 @@
+"""Routes: results per host and kernel, and their exports."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from orchestrator.api import answers
+from orchestrator.api.asked import Asked, Lab
+from orchestrator.report import ResultsTable, plain
+from orchestrator.service import results as service
+
+router = APIRouter()
+
+Format = Literal["csv", "csv-summary", "mail", "json"]
+
+
+class ResultsRequest(Asked):
+    """Which results; what is not given does not restrict them."""
+
+    playbook: str | None = None
+    metric: str | None = None
+    host: tuple[str, ...] = ()
+    job: str | None = None
+
+    def query(self) -> service.ResultsQuery:
+        """The same, for the service."""
+        return service.ResultsQuery(
+            playbook=self.playbook, metric=self.metric, hosts=self.host, job=self.job
+        )
+
+
+class TablesRequest(ResultsRequest):
+    """Results to be shown."""
+
+    format: Literal["json", "plain"] = "json"
+
+
+class ExportRequest(ResultsRequest):
+    """Results to be taken elsewhere."""
+
+    format: Format
+
+
+@router.get("/results", response_model=tuple[ResultsTable, ...])
+def show_results(
+    lab: Lab, asked: Annotated[TablesRequest, Query()]
+) -> tuple[ResultsTable, ...] | Response:
+    """The tables, as objects or as text."""
+    tables = service.results(lab, asked.query())
+    if asked.format == "plain":
+        return answers.text("\n".join(plain(table) for table in tables))
+    return tables
+
+
+@router.get("/export")
+def export(lab: Lab, asked: Annotated[ExportRequest, Query()]) -> Response:
+    """The results as a file."""
+    return answers.octets(service.export(lab, asked.query(), asked.format))
