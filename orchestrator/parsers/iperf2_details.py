@@ -30,7 +30,7 @@ _FACTOR = {"": 1.0, "K": 1024.0, "M": 1024.0**2}
 
 def banner_flags(page: Page, err: text.Text, asked: Asked) -> list[str]:
     """Properties of what stands around the rows."""
-    flags = []
+    flags: list[str] = []
     banner = next((i for i, line in enumerate(page.others) if "connecting to" in line), None)
     if banner is None:
         return flags
@@ -98,9 +98,7 @@ def _datagrams(page: Page) -> list[Point]:
     for line in page.others:
         if match := _UNORDERED.match(line):
             where = {"stream": match["stream"], "role": "receiver"}
-            found.append(
-                iperf_total.count("datagrams_out_of_order", int(match["count"]), where)
-            )
+            found.append(iperf_total.count("datagrams_out_of_order", int(match["count"]), where))
     return found
 
 

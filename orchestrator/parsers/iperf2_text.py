@@ -100,6 +100,10 @@ def assemble(
     if headline is None and not several and not mixed_tests:
         partial = True
         flags.append("no_total")
+    if "streams_missing" in flags:
+        seen = len({row.stream for row in rows} - {SUM})
+        points.append(iperf_total.count("streams_seen", seen))
+        points.append(iperf_total.count("streams_requested", asked.streams or 1))
     if headline is not None:
         points.append(iperf_total.count("streams", headline.streams))
         if headline.derived:
@@ -108,7 +112,7 @@ def assemble(
             partial = True
             flags.append("short_run")
     return iperf_total.reading(
-        headline, points, flags, partial=partial, extra=_receiver(headline), method={}
+        headline, points, flags, partial=partial, extra=_extra(headline), method={}
     )
 
 
@@ -153,11 +157,11 @@ def _points(
     if several:
         points.append(iperf_total.count("runs", max(map(len, runs.values()))))
     if mixed_tests:
-        points = [replace_direction(point) for point in points]
+        points = [_without_direction(point) for point in points]
     return points
 
 
-def replace_direction(point: Point) -> Point:
+def _without_direction(point: Point) -> Point:
     """A detail without a direction: on a server the streams belong to several tests."""
     where = {key: value for key, value in point.scope.items() if key != "direction"}
     return Point(point.name, point.value, where)
@@ -198,14 +202,18 @@ def _together(rows: list[Row]) -> Headline:
     return Headline(row=iperf_total.add(rows), streams=len(rows), derived=True)
 
 
-def _receiver(headline: Headline | None) -> dict[str, Value]:
-    """What only a UDP receiver can tell."""
-    if headline is None or headline.derived or headline.row.datagrams is None:
+def _extra(headline: Headline | None) -> dict[str, Value]:
+    """What stands beside the throughput in the row of the headline."""
+    if headline is None or headline.derived:
         return {}
-    counted = headline.row.datagrams
-    found = {"jitter": Value(counted.jitter, "s")}
-    if counted.total > 0 and counted.lost >= 0:
-        found["lost-ratio"] = Value(counted.lost / counted.total, "1")
+    found: dict[str, Value] = {}
+    retransmits = iperf2_details.retransmits(headline.row)
+    if retransmits is not None:
+        found["retransmits"] = Value(float(retransmits), "1")
+    if (counted := headline.row.datagrams) is not None:
+        found["jitter"] = Value(counted.jitter, "s")
+        if counted.total > 0 and counted.lost >= 0:
+            found["lost-ratio"] = Value(counted.lost / counted.total, "1")
     return found
 
 

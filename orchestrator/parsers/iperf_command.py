@@ -39,7 +39,9 @@ class Asked:
 def asked(command: tuple[str, ...]) -> Asked:
     """What the command asked for, from its words or from one shell line."""
     words = re.findall(r"[^\s'\"]+", " ".join(command))
-    tool = next((i for i, word in enumerate(words) if re.search(r"(^|/)iperf[0-9.-]*$", word)), None)
+    tool = next(
+        (i for i, word in enumerate(words) if re.search(r"(^|/)iperf[0-9.-]*$", word)), None
+    )
     if tool is None:
         return Asked()
     options = dict(_options(words[tool + 1 :]))

@@ -28,7 +28,7 @@ _ROW = re.compile(
     + rf"(?P<rate>{_NUMBER})\s+(?P<rate_unit>[KMGTP]?(?:bits|bis|Bytes)/sec|\(null\)s/sec)"
     + r"(?P<tail>(?:\s.*)?)"
 )
-_BROKEN = re.compile(_STREAM + r"\s+\d+[.,]\d+-")
+_BROKEN = re.compile(_STREAM + r"\s+\d+[.,]\d+-(?!.* sec\s+(?:BB8-PDF|\d+ datagrams))")
 _HEADER = re.compile(r"\[(?:\s*ID|SUM-cnt)\].*Interval\s+(?P<columns>Transfer.*)")
 _ROLE = re.compile(r"\s(sender|receiver)\s*$")
 _UDP_TAIL = re.compile(
@@ -73,6 +73,8 @@ class Row:
     tail: str = ""
     columns: str = ""
     datagrams: Datagrams | None = None
+    #: units of transfer and rate, as printed
+    units: tuple[str, str] = ("", "")
     #: as printed, for messages
     line: str = ""
 
@@ -120,14 +122,9 @@ def _flags(rows: Iterable[Row]) -> tuple[str, ...]:
     rows = list(rows)
     if any(row.rate is None for row in rows):
         found.append("non_finite_value")
-    if len({_prefix(row.line) for row in rows}) > 1:
+    if len({row.units[0] for row in rows}) > 1 or len({row.units[1] for row in rows}) > 1:
         found.append("unit_switch")
     return tuple(found)
-
-
-def _prefix(line: str) -> str:
-    found = re.search(r"([KMGTP]?)(?:bits|bis|Bytes)/sec", line)
-    return found[1] if found else ""
 
 
 def _row(match: re.Match[str], columns: str) -> Row:
@@ -135,7 +132,6 @@ def _row(match: re.Match[str], columns: str) -> Row:
     rate, rate_error = _value(match["rate"], match["rate_unit"])
     tail = match["tail"].strip()
     role = _ROLE.search(match["tail"])
-    datagrams = _datagrams(tail)
     stream = SUM if match["count"] or match["stream"] == SUM else match["stream"].replace(" ", "")
     return Row(
         stream=stream,
@@ -151,7 +147,8 @@ def _row(match: re.Match[str], columns: str) -> Row:
         omitted="(omitted)" in tail,
         tail=tail,
         columns=columns,
-        datagrams=datagrams,
+        datagrams=_datagrams(tail),
+        units=(match["transfer_unit"], match["rate_unit"]),
         line=text.quote(match.group()),
     )
 

@@ -28,9 +28,7 @@ def find(out: Iterable[str], err: Iterable[str]) -> tuple[str, ...]:
     complaints = [line for line in err if _ERR.search(line)]
     complaints += [line for line in out if _OUT.fullmatch(line.strip())]
     return tuple(
-        text.quote(line)
-        for line in complaints
-        if NO_RECEIVER in line or not _HARMLESS.search(line)
+        text.quote(line) for line in complaints if NO_RECEIVER in line or not _HARMLESS.search(line)
     )
 
 
