@@ -19,6 +19,7 @@ from orchestrator.parsers import (
     loadavg,
     meminfo,
     proc_stat,
+    rackprobe,
     regex,
 )
 from orchestrator.parsers.base import Parser
@@ -36,6 +37,7 @@ _ALL = (
     meminfo.PARSER,
     proc_stat.PARSER,
     regex.PARSER,
+    *rackprobe.PARSERS,
 )
 
 #: ``name@version`` -> parser

@@ -57,14 +57,13 @@ def _with_role(row: Row) -> Row:
 
 
 def _completed(asked: Asked, others: Iterable[str]) -> Asked:
-    """What was asked for, as far as the output tells where the command is not known."""
+    """What was asked for, as far as the output tells where the command does not."""
     others = list(others)
-    if asked.known:
+    server = asked.server or any(map(_SERVER.match, others))
+    if asked.known and not server:
         return asked
-    if any(map(_SERVER.match, others)):
-        return Asked(server=True)
     connected = sum(1 for line in others if _CONNECTED.match(line))
-    return replace(asked, streams=connected or None)
+    return replace(asked, server=server, streams=connected or None)
 
 
 def assemble(

@@ -2,12 +2,14 @@
 
 The pattern has one group named ``value`` and is searched for in each line by itself. The engine
 has no time limit, so a pattern that could take long is refused before it is tried: no repeated
-group, at most three repeats of wide classes, and an output that is short enough for them.
+group, no two repeats of one class side by side, at most three of wide classes, and an output that
+is short enough for them.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from orchestrator.contract import errors, units
 from orchestrator.parsers import text
@@ -19,6 +21,7 @@ MAX_OUTPUT = 1 << 20
 #: steps that the engine may need at worst
 _MAX_STEPS = 2e9
 _MAX_WIDE = 3
+_WIDE = frozenset({r"\S", r"\D", r"\W", r"\w"})
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 #: an escaped character, a class, a repeat, or any other character
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[*+?]|\{\d*,?\d*\}|.", re.DOTALL)
@@ -48,21 +51,27 @@ def compiled(pattern: str) -> re.Pattern[str]:
 def _wide_repeats(pattern: str) -> int:
     """How many repeats match much of any line.
 
-    Raises: InputError for a repeated group.
+    Raises: InputError for a repeated group, or for two repeats of one class side by side.
     """
-    wide, previous = 0, ""
+    atoms = _atoms(pattern)
+    for (atom, repeated), (following, again) in pairwise([*atoms, ("", False)]):
+        if repeated and atom == ")":
+            raise errors.InputError("a pattern may not repeat a group: (...)+ can take for ever")
+        if repeated and again and atom == following:
+            raise errors.InputError(f"two repeats of {atom} side by side can take for ever")
+    repeats = [atom for atom, repeated in atoms if repeated]
+    return sum(1 for atom in repeats if atom == "." or atom.startswith("[^") or atom in _WIDE)
+
+
+def _atoms(pattern: str) -> list[tuple[str, bool]]:
+    """The parts of a pattern, each with whether it is repeated without a small limit."""
+    atoms: list[tuple[str, bool]] = []
     for token in _TOKEN.findall(pattern):
-        if _repeats(token):
-            if previous == ")":
-                raise errors.InputError(
-                    "a pattern may not repeat a group: (...)+ can take for ever"
-                )
-            wide += previous == "." or previous.startswith("[^") or previous in _WIDE
-        previous = token
-    return wide
-
-
-_WIDE = frozenset({r"\S", r"\D", r"\W", r"\w"})
+        if _repeats(token) and atoms:
+            atoms[-1] = (atoms[-1][0], True)
+        elif token != "?":
+            atoms.append((token, False))
+    return atoms
 
 
 def _repeats(token: str) -> bool:
