@@ -46,6 +46,12 @@ def missing(component: str) -> str | None:
     return None
 
 
+def run(program: str, *arguments: str) -> str:
+    """The output of a program of this system that must end well."""
+    command = (_required(program), *arguments)
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 def wait_for(condition: Callable[[], bool], what: str, *, within_s: float = PATIENCE_S) -> None:
     """Return once a condition holds; fail, naming it, if it does not in time."""
     deadline = time.monotonic() + within_s
@@ -126,19 +132,22 @@ class Server:
         return [pid for pid in descendants(self.process.pid) if _command(pid) == name]
 
 
-def sshd(folder: Path, keys: Keys, *options: str) -> AbstractContextManager[Server]:
-    """An OpenSSH server; ``options`` are further lines of its configuration."""
+def sshd(folder: Path, keys: Keys, *kinds: str) -> AbstractContextManager[Server]:
+    """An OpenSSH server with an Ed25519 host key, and one of each further kind."""
     folder.mkdir(parents=True)
     program = _required("sshd")
-    host_key = folder / "host_key"
-    _run(_required("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", str(host_key))
+    host_keys = []
+    for kind in ("ed25519", *kinds):
+        path = folder / f"host_key_{kind}"
+        run("ssh-keygen", "-q", "-t", kind, "-N", "", "-f", str(path))
+        host_keys.append(" ".join(path.with_suffix(".pub").read_text().split()[:2]))
     authorized = folder / "authorized_keys"
     authorized.write_bytes(keys.public)
     if os.getuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     config = folder / "sshd_config"
     lines = (
-        f"HostKey {host_key}",
+        *(f"HostKey {folder / f'host_key_{kind}'}" for kind in ("ed25519", *kinds)),
         f"AuthorizedKeysFile {authorized}",
         "PidFile none",
         "UsePAM no",
@@ -149,17 +158,13 @@ def sshd(folder: Path, keys: Keys, *options: str) -> AbstractContextManager[Serv
         "MaxStartups 100",
         "LogLevel VERBOSE",
     )
-    # of several values sshd takes the first
-    config.write_text("\n".join((*options, *lines, "")))
-    host_keys = tuple(
-        " ".join(path.read_text().split()[:2]) for path in sorted(folder.glob("*host_key*.pub"))
-    )
+    config.write_text("\n".join((*lines, "")))
 
     def command(port: int) -> tuple[str, ...]:
         listen = f"-oListenAddress=127.0.0.1:{port}"
         return (program, "-D", "-e", "-f", str(config), listen)
 
-    return _serve(folder, command, host_keys)
+    return _serve(folder, command, tuple(host_keys))
 
 
 def dropbear(folder: Path, keys: Keys) -> AbstractContextManager[Server]:
@@ -170,7 +175,7 @@ def dropbear(folder: Path, keys: Keys) -> AbstractContextManager[Server]:
     (home / ".ssh" / "authorized_keys").write_bytes(keys.public)
     (home / ".ssh" / "authorized_keys").chmod(0o600)
     host_key = folder / "host_key"
-    made = _run(_required("dropbearkey"), "-t", "ed25519", "-f", str(host_key))
+    made = run("dropbearkey", "-t", "ed25519", "-f", str(host_key))
     line = next(line for line in made.splitlines() if line.startswith("ssh-ed25519 "))
     real_home = pwd.getpwuid(os.getuid()).pw_dir
     program = _required("dropbear")
@@ -342,7 +347,3 @@ def _required(program: str) -> str:
     if path is None:
         raise AssertionError(f"{program} is not installed")
     return path
-
-
-def _run(*command: str) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -8,7 +8,7 @@ import logging
 from typing import Final
 
 from orchestrator.contract import errors, messages
-from orchestrator.contract.checksum import Algorithm, digest
+from orchestrator.contract.checksum import digest
 from workers import hostcall, pool
 from workers.deadline import Deadline
 
@@ -69,14 +69,15 @@ class Contact:
             )
         return self._call(verb, *arguments, stdin=stdin, expect=expect, deadline=deadline)
 
-    def shelve(self, name: str, data: bytes) -> None:
-        """Put a file on the host's shelf, unless one of that name is there.
+    def shelve(self, name: str, data: bytes, *, anew: bool = False) -> None:
+        """Put a file on the host's shelf; one of that name is left alone, unless ``anew``.
 
         Raises: HostError.
         """
-        if name not in self.meet().shelf:
-            self.call("shelve", name, *_checksum(data), stdin=data)
-            self.meet().shelf.add(name)
+        meeting = self.meet()
+        if anew or name not in meeting.shelf:
+            self.call("shelve", name, *_checksum(meeting, data), stdin=data)
+            meeting.shelf.add(name)
 
     def _call(
         self, verb: str, *arguments: str, stdin: bytes, expect: int, deadline: Deadline | None
@@ -96,11 +97,12 @@ class Contact:
         name = f"hostrun-{short_hash(script)}.sh"
         if name not in meeting.shelf:
             nonce = hostcall.new_nonce()
-            # it shelves itself, so that it goes through the same checks as any other file
-            words = (nonce, meeting.base, self._lab, "shelve", name, *_checksum(script))
-            new = f"{meeting.base}/bin/.{nonce}"
-            steps = f"cat >{new} && /bin/sh {new} {' '.join(words)} <{new}; rm -f {new}"
-            self._ask(f"exec /bin/sh -c 'umask 077; {steps}'", nonce, "shelve", stdin=script)
+            new = f"{meeting.base}/bin/.new.{nonce}"
+            words = (nonce, meeting.base, self._lab, "shelve", name)
+            checksum = _checksum(meeting, script)
+            # executed from there, it puts itself on the shelf, by the same checks as any file
+            steps = f"umask 077; cat >{new} && exec /bin/sh {new} {' '.join((*words, *checksum))}"
+            self._ask(f"exec /bin/sh -c '{steps}'", nonce, "shelve", stdin=script)
             meeting.shelf.add(name)
         return name
 
@@ -133,5 +135,6 @@ def short_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def _checksum(data: bytes) -> tuple[str, str]:
-    return Algorithm.SHA256, digest(Algorithm.SHA256, data)
+def _checksum(meeting: hostcall.Meeting, data: bytes) -> tuple[str, str]:
+    """Algorithm and digest, as words of a call."""
+    return meeting.checksum, digest(meeting.checksum, data)

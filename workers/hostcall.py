@@ -107,15 +107,19 @@ class Answer:
         return tuple(_entry(line) for line in self.values.get("stream", ()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Meeting:
-    """What a host said of itself when it was met. ``shelf`` grows as files are put there."""
+    """What a host said of itself when it was met; the shelf grows as files are put there."""
 
     base: str
     instance: str
     volatile: bool
     arch: str
+    #: the best checksum that the host can compute
+    checksum: checksum.Algorithm
     shelf: set[str]
+    #: whether rackprobe was seen to on this connection
+    stocked: bool = False
 
     @classmethod
     def read(cls, answer: Answer) -> Meeting:
@@ -128,6 +132,7 @@ class Meeting:
             instance=answer.one("instance") or "",
             volatile=answer.one("volatile") == "1",
             arch=answer.one("arch") or "",
+            checksum=_algorithm(answer.one("checksum")),
             shelf=set(answer.values.get("shelf", ())),
         )
 
@@ -194,13 +199,17 @@ def _piece(chunk: re.Match[bytes], data: bytes, at: int) -> Piece:
     piece = data[at : at + length]
     if len(piece) < length:
         raise errors.ProtocolError(f"stream {stream!r} broke off at byte {offset + len(piece)}")
-    try:
-        expected = checksum.digest(checksum.Algorithm(chunk[4].decode()), piece)
-    except ValueError as error:
-        raise errors.ProtocolError(f"unknown checksum {chunk[4].decode()!r}") from error
+    expected = checksum.digest(_algorithm(chunk[4].decode()), piece)
     if expected != chunk[5].decode():
         raise errors.ProtocolError(f"stream {stream!r} was damaged on its way, from byte {offset}")
     return Piece(stream=stream, offset=offset, data=piece)
+
+
+def _algorithm(word: str | None) -> checksum.Algorithm:
+    try:
+        return checksum.Algorithm(word or "")
+    except ValueError as error:
+        raise errors.ProtocolError(f"the host has no checksum that we know: {word!r}") from error
 
 
 def _entry(line: str) -> messages.StreamEntry:
@@ -210,7 +219,7 @@ def _entry(line: str) -> messages.StreamEntry:
         return messages.StreamEntry(
             name=name,
             size=int(size),
-            algorithm=checksum.Algorithm(algorithm),
+            algorithm=_algorithm(algorithm),
             digest=digest,
         )
     except ValueError as error:

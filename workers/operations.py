@@ -119,7 +119,7 @@ def _probe(task: _Task) -> Finding:
     facts = shelf.stock_facts(contact)
     shelf.stock_rackprobe(contact, task.station.cache)
     answer = contact.call("probe")
-    told = contact.call("facts", facts, "full", expect=messages.MAX_CHUNKS)
+    told = contact.call("facts", facts, expect=messages.MAX_CHUNKS)
     if len(told.pieces) != 1:
         raise errors.ProtocolError("the host sent no facts")
     meeting = contact.meet()
@@ -153,7 +153,7 @@ def _start(task: _Task) -> Finding:
     if order is None:
         raise errors.ProtocolError("there is nothing to start")
     shelf.stock_rackprobe(task.contact, task.station.cache)
-    limits = (str(math.ceil(order.max_runtime_s)), str(math.ceil(order.need_free / 1024)))
+    numbers = (math.ceil(order.max_runtime_s), math.ceil(order.need_free / 1024), len(order.script))
     with task.slot.attend(wanted=order.attend_s > 0) as attend:
         patience = Deadline.after(order.attend_s + _ATTEND_GRACE_S)
         answer = task.contact.call(
@@ -161,7 +161,7 @@ def _start(task: _Task) -> Finding:
             *task.owner,
             order.if_boot,
             "1" if attend else "0",
-            *limits,
+            *map(str, numbers),
             stdin=order.script,
             deadline=min(task.deadline, patience) if attend else None,
         )

@@ -61,9 +61,14 @@ class StrictConnection(fabric.Connection):  # type: ignore[misc]
     """A Fabric connection that accepts the enrolled host keys and nothing else."""
 
     def __init__(
-        self, ref: messages.HostRef, *, key: paramiko.PKey, sock: socket, deadline: Deadline
+        self,
+        ref: messages.HostRef,
+        *,
+        pins: tuple[paramiko.PKey, ...],
+        key: paramiko.PKey,
+        sock: socket,
+        deadline: Deadline,
     ) -> None:
-        pins = _pins(ref)
         left = deadline.remaining
         super().__init__(
             ref.address,
@@ -179,13 +184,10 @@ def connect(ref: messages.HostRef, keys: Path, *, deadline: Deadline) -> Session
     Raises: Unreachable, HostKeyChanged, AuthRefused. No command was sent.
     """
     where = f"{ref.address}:{ref.port}"
+    pins = _pins(ref)
     key = load_key(keys / ref.key)
     sock = dial.dial(ref.address, ref.port, deadline=deadline)
-    try:
-        connection = StrictConnection(ref, key=key, sock=sock, deadline=deadline)
-    except errors.HostError:
-        sock.close()
-        raise
+    connection = StrictConnection(ref, pins=pins, key=key, sock=sock, deadline=deadline)
     with deadline.watch(functools.partial(shut, sock)):
         try:
             connection.open()
