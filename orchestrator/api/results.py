@@ -14,7 +14,7 @@ from orchestrator.service import results as service
 
 router = APIRouter()
 
-Format = Literal["csv", "csv-summary", "mail", "json"]
+Format = Literal["csv", "csv-summary", "mail"]
 
 
 class ResultsRequest(Asked):
@@ -58,4 +58,4 @@ def show_results(
 @router.get("/export")
 def export(lab: Lab, asked: Annotated[ExportRequest, Query()]) -> Response:
     """The results as a file."""
-    return answers.octets(service.export(lab, asked.query(), asked.format))
+    return answers.octets(service.export(lab, asked.query(), form=asked.format))

@@ -1,0 +1,1 @@
+"""The command line: a thin client of the API, and what needs no lab or starts one."""

@@ -1,0 +1,59 @@
+"""What needs no running lab, or starts one. Everything behind it is imported when it is used."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from orchestrator.cli import files
+from orchestrator.cli.command import Desk, command
+from orchestrator.contract import errors
+
+if TYPE_CHECKING:
+    from orchestrator.local.lab import Lab
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "up")(up)
+
+
+def up(desk: Desk) -> None:
+    """Start a lab on this machine and keep it running until Ctrl-C."""
+    from orchestrator.local import up as lab_
+
+    def ready(lab: Lab) -> None:
+        state = desk.settings.state
+        if desk.screen.json:
+            desk.screen.data({"url": lab.api_url, "state": str(state), "pids": lab.pids})
+        else:
+            desk.screen.say(f"the lab is up at {lab.api_url}, its state in {state}; Ctrl-C ends it")
+
+    raise typer.Exit(lab_.up(desk.settings, environ=os.environ, ready=ready))
+
+
+def check_playbooks(path: Path) -> tuple[tuple[str, str], ...]:
+    """Names and paths of the playbooks in a file or folder, if all are in order.
+
+    Raises: PlaybookError with file, line and column; InputError.
+    """
+    from orchestrator.parsers import REGISTRY
+    from orchestrator.playbook import check, loader
+
+    paths = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+    if not paths:
+        raise errors.InputError(f"{path}: holds no playbook (*.yaml)")
+    found = loader.load_folder({str(one): files.read(one) for one in paths})
+    for playbook in found.values():
+        check.check(playbook, REGISTRY)
+    return tuple((name, str(playbook.path)) for name, playbook in sorted(found.items()))
+
+
+def playbook_schema() -> dict[str, Any]:
+    """The JSON schema of playbooks."""
+    from orchestrator.playbook.model import Playbook
+
+    return Playbook.model_json_schema()

@@ -1,0 +1,91 @@
+"""``benchrack submit``: queue a job, and wait for it if asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.cli import files, wait
+from orchestrator.cli.command import Desk, command
+from orchestrator.cli.job import job_sheet
+from orchestrator.cli.sheet import Cell, Sheet, Tone
+from orchestrator.cli.text import count
+from orchestrator.contract import errors
+from orchestrator.contract.domain import NoisePolicy
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "submit")(submit)
+
+
+def submit(
+    desk: Desk,
+    playbook: Annotated[
+        str, typer.Argument(metavar="PLAYBOOK|FILE", help="Its name, or a file that holds it.")
+    ],
+    host: Annotated[list[str] | None, typer.Option(help="Where; may be repeated.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="All hosts with it; repeatable.")] = None,
+    assign: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated."),
+    ] = None,
+    repeat: Annotated[int | None, typer.Option(min=1, help="How often on each host.")] = None,
+    pause: Annotated[float | None, typer.Option(min=0, help="Seconds between two runs.")] = None,
+    noise: Annotated[NoisePolicy | None, typer.Option(help="What a disturbed host means.")] = None,
+    priority: Annotated[int | None, typer.Option(min=0, max=100, help="Higher goes first.")] = None,
+    wait_: Annotated[bool, typer.Option("--wait", help="Wait for the end, show results.")] = False,
+) -> None:
+    """Queue a playbook on hosts.
+
+    With --wait: exit code 0 if all runs finished, 1 if not, 4 if what is left waits for a host
+    that cannot be used.
+    """
+    order = {
+        "hosts": host or [],
+        "tags": tag or [],
+        "params": _assignments(assign or []),
+        "repeats": repeat,
+        "pause_s": pause,
+        "noise": noise,
+        "priority": priority,
+        **_playbook(playbook),
+    }
+    job = desk.lab.post("jobs", {name: value for name, value in order.items() if value is not None})
+    if wait_:
+        desk.screen.say(_queued(job))
+        wait.until_ended(desk, job)
+    else:
+        follow = Cell(f"follow it with: benchrack job show {job['short_id']}", Tone.FAINT)
+        desk.screen.show(job, job_sheet(job), Sheet(sentences=(follow,)))
+
+
+def _queued(job: Mapping[str, Any]) -> str:
+    runs = count(job["total"], "run")
+    return f"job {job['short_id']}: {runs} of {job['playbook']} on {', '.join(job['hosts'])}"
+
+
+def _playbook(given: str) -> dict[str, str]:
+    """A playbook by its name, or by its text where a file is meant."""
+    path = Path(given)
+    if "/" not in given and path.suffix not in (".yaml", ".yml"):
+        return {"playbook": given}
+    try:
+        return {"source": files.read(path).decode(), "source_name": given}
+    except UnicodeDecodeError as error:
+        raise errors.PlaybookError(f"{path}: is not text in UTF-8") from error
+
+
+def _assignments(given: Sequence[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for assignment in given:
+        name, equals, value = assignment.partition("=")
+        if not name or not equals:
+            raise errors.InputError(f"--set {assignment}: give it as NAME=VALUE")
+        if name in values:
+            raise errors.InputError(f"--set {name}: given twice")
+        values[name] = value
+    return values
