@@ -165,10 +165,8 @@ int latency(const struct options *options)
 	run->measured.limit = plan.samples;
 	run->measured.sample = run->sample;
 	dma = rights_stay_awake(!options->no_dma_latency);
-	if (!carry_out(run, &plan, &verdict)) {
-		verdict_end(&verdict, EXIT_WATCHDOG, "the time that --timeout allows is over");
-		return verdict.code;
-	}
+	if (!carry_out(run, &plan, &verdict))
+		return report_overdue();
 	if (run->begun) {
 		judge(&verdict, run, &plan, &clock);
 		latency_report(run, &plan, &clock, &dma, &verdict);

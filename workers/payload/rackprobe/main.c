@@ -5,6 +5,7 @@
 #include "latency.h"
 #include "options.h"
 #include "report.h"
+#include "stream.h"
 #include "verdict.h"
 
 static int info(const struct options *options)
@@ -31,6 +32,8 @@ int rackprobe(int argc, char **argv)
 		return info(&options);
 	case LATENCY:
 		return latency(&options);
+	case STREAM:
+		return stream(&options);
 	default:
 		return EXIT_INTERNAL;
 	}

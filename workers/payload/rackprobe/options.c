@@ -151,6 +151,11 @@ static int check_together(const struct options *options)
 		COMPLAIN("--samples and --duration exclude each other");
 		return 0;
 	}
+	if (options->command == STREAM
+	    && options->duration_ms > INTERVALS_MAX * options->interval_ms) {
+		COMPLAIN("--duration holds more than 3600 times --interval");
+		return 0;
+	}
 	if (options->cpu2 != NOT_GIVEN && options->method != PIPE) {
 		COMPLAIN("--cpu2 goes with --method pipe only");
 		return 0;

@@ -185,6 +185,12 @@ void report_cost(const struct reading *before, const struct reading *after,
 	out_close();
 }
 
+int report_overdue(void)
+{
+	COMPLAIN("the time that the watchdog allows (--timeout) is over");
+	return EXIT_WATCHDOG;
+}
+
 int report_close(const struct options *options, const struct verdict *verdict)
 {
 	out_signed("duration_ns", clock_between(started, clock_now()));

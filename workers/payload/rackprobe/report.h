@@ -16,5 +16,7 @@ void report_cost(const struct reading *before, const struct reading *after,
 		 const struct usage *usage);
 /* Status, error and flags; closes the document and sends it. Returns the exit status. */
 int report_close(const struct options *options, const struct verdict *verdict);
+/* The watchdog bit: a sentence, no document. Returns the exit status. */
+int report_overdue(void);
 
 #endif
