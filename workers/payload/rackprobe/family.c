@@ -6,7 +6,7 @@
 /* seconds by which the last defence of a process outlives the watchdog */
 enum { ALARM_MARGIN = 10 };
 
-static struct {
+static struct family {
 	int pid[CHILDREN_MAX];
 	uint32_t born, gone;
 	int failed, interrupted;
@@ -20,6 +20,7 @@ void family_open(uint32_t timeout_s)
 {
 	static const int wishes[] = {SIG_HUP, SIG_INT, SIG_TERM};
 
+	family = (struct family){.timeout_s = timeout_s};
 	/* whoever ignored child signals would never be told of an end */
 	sys_ignore_signal(SIG_CHLD, 0);
 	family.signals = SIGNAL_BIT(SIG_CHLD);
@@ -27,7 +28,6 @@ void family_open(uint32_t timeout_s)
 		if (!sys_signal_ignored(wishes[i]))
 			family.signals |= SIGNAL_BIT(wishes[i]);
 	sys_block_signals(family.signals);
-	family.timeout_s = timeout_s;
 	family.deadline = clock_after(clock_now(), (struct moment){(long)timeout_s, 0});
 	sys_alarm((long)timeout_s + ALARM_MARGIN);
 }
@@ -121,6 +121,8 @@ void family_end(void)
 		if (family.pid[i])
 			sys_kill(family.pid[i], SIG_KILL);
 	collect(1);
+	/* what follows is arithmetic and may take its time */
+	sys_alarm(0);
 }
 
 struct usage family_usage(void)

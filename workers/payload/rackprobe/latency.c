@@ -1,16 +1,12 @@
 /* latency: the plan of a measurement, its course, and what is believed of it. */
 #include "latency.h"
 
-#include "family.h"
 #include "latency_report.h"
 #include "report.h"
 #include "text.h"
 
 enum { HIGHRES_PERIOD_US = 1000, TICK_PERIOD_US = 10000, DEFAULT_SAMPLES = 10000 };
 enum { DEFAULT_WARMUP = 10, WARMUP_NS = 100000000 };
-/* seconds beyond the expected time after which the watchdog bites */
-enum { PATIENCE_S = 30 };
-
 static struct plan make_plan(const struct options *options, const struct clock_facts *clock)
 {
 	struct plan plan = {
@@ -43,43 +39,6 @@ static struct plan make_plan(const struct options *options, const struct clock_f
 	plan.cpu2 = options->cpu2 != NOT_GIVEN ? (int)options->cpu2 : plan.cpu;
 	plan.period = clock_span(plan.period_us * 1000);
 	return plan;
-}
-
-static uint32_t patience(const struct plan *plan)
-{
-	uint64_t rest, expected = divide(((uint64_t)plan->samples + plan->warmup) * plan->period_us,
-					 1000000, &rest);
-
-	if (plan->options->timeout_ms != NOT_GIVEN)
-		return (uint32_t)divide((uint64_t)plan->options->timeout_ms + 999, 1000, &rest);
-	return (uint32_t)(expected + (expected >> 1) + PATIENCE_S);
-}
-
-/* Starts the children and waits for them. 0 when the watchdog bit. */
-static int carry_out(struct run *run, const struct plan *plan, struct verdict *verdict)
-{
-	int started;
-	enum event event;
-
-	family_open(patience(plan));
-	started = plan->method == PIPE ? pipe_start(run, plan) : timer_start(run, plan);
-	if (!started)
-		verdict_end(verdict, EXIT_ENVIRONMENT, "no process or pipe could be made");
-	event = started ? family_wait(NULL) : ALL_GONE;
-	family_end();
-	if (event == OVERDUE)
-		return 0;
-	if (event == INTERRUPTED)
-		verdict_end(verdict, EXIT_INTERRUPTED, "interrupted by a signal");
-	if (run->code != EXIT_OK)
-		verdict_end(verdict, run->code, run->text);
-	else if (started && !run->ended)
-		verdict_end(verdict, EXIT_INTERNAL, "a measuring process ended before it was done");
-	if (run->begun && !run->ended) {
-		run->after = cost_read();
-		run->usage_after = family_usage();
-	}
-	return 1;
 }
 
 static int over_one_percent(uint32_t part, uint32_t whole)
@@ -146,7 +105,6 @@ int latency(const struct options *options)
 	struct verdict verdict = {.code = EXIT_OK};
 	struct clock_facts clock = clock_measure();
 	struct plan plan = make_plan(options, &clock);
-	size_t room = (size_t)plan.samples * sizeof(uint32_t);
 	struct dma_latency dma;
 	struct run *run;
 
@@ -156,16 +114,13 @@ int latency(const struct options *options)
 		return EXIT_ENVIRONMENT;
 	report_host();
 	report_clock(&clock);
-	run = sys_shared_memory(sizeof *run + room);
+	run = run_make(&plan);
 	if (!run) {
 		verdict_end(&verdict, EXIT_ENVIRONMENT, "no memory for the samples");
 		return report_close(options, &verdict);
 	}
-	run->warm.limit = plan.warmup;
-	run->measured.limit = plan.samples;
-	run->measured.sample = run->sample;
 	dma = rights_stay_awake(!options->no_dma_latency);
-	if (!carry_out(run, &plan, &verdict))
+	if (!run_carry_out(run, &plan, &verdict))
 		return report_overdue();
 	if (run->begun) {
 		judge(&verdict, run, &plan, &clock);

@@ -62,6 +62,11 @@ struct run {
 	uint32_t sample[];
 };
 
+/* NULL when there is no memory for the samples. */
+struct run *run_make(const struct plan *plan);
+/* Starts the children of the plan's method and waits for them. 0 when the watchdog bit. */
+int run_carry_out(struct run *run, const struct plan *plan, struct verdict *verdict);
+
 /* The borders of the measured part, in the process that is measured. */
 void run_begin(struct run *run);
 void run_end(struct run *run);

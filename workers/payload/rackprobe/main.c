@@ -5,6 +5,7 @@
 #include "latency.h"
 #include "options.h"
 #include "report.h"
+#include "selftest.h"
 #include "stream.h"
 #include "verdict.h"
 
@@ -34,7 +35,8 @@ int rackprobe(int argc, char **argv)
 		return latency(&options);
 	case STREAM:
 		return stream(&options);
-	default:
-		return EXIT_INTERNAL;
+	case SELFTEST:
+		return selftest(&options);
 	}
+	return EXIT_INTERNAL;
 }

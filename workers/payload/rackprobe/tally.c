@@ -1,4 +1,4 @@
-/* Taking samples, and the borders of the measured part. */
+/* Taking samples. */
 #include "latency.h"
 
 void tally_take(struct tally *tally, int64_t late)
@@ -29,26 +29,4 @@ struct moment tally_next(struct tally *tally, struct moment due, struct moment n
 		tally->overruns++;
 	}
 	return due;
-}
-
-void run_begin(struct run *run)
-{
-	run->before = cost_read();
-	sys_usage(&run->usage_before);
-	run->begun = 1;
-}
-
-void run_end(struct run *run)
-{
-	sys_usage(&run->usage_after);
-	rights_give_back();
-	run->after = cost_read();
-	run->ended = 1;
-}
-
-_Noreturn void run_fail(struct run *run, enum exit_code code, const char *text)
-{
-	run->code = code;
-	run->text = text;
-	sys_exit(1);
 }
