@@ -124,6 +124,13 @@ tools() {
     done
 }
 
+commands() { # every name that PATH leads to
+    (
+        IFS=:
+        for facts_path in $PATH; do ls "$facts_path"; done
+    ) | sort -u
+}
+
 identity() {
     fact uname.release 256 uname -r
     fact uname.version 256 uname -v
@@ -203,6 +210,7 @@ once_a_boot() {
     say folder "$(cd "$facts_folder" && pwd)" 1024
     fact df 1024 df -k "$facts_folder"
     say tools "$(tools)" 8192
+    say commands "$(commands)" 40960
 }
 
 facts_release=$(uname -r)
