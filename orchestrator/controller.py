@@ -223,12 +223,7 @@ class Controller:
         return compiler.compile_script(
             playbook,
             params.typed_values(playbook, run.params),
-            compiler.HostFacts(
-                cpus=found.cpus_online or 1,
-                memory_kib=found.memory_total_kib,
-                arch=found.machine or "",
-                tools=frozenset(found.tools),
-            ),
+            digestion.host_facts(found),
             run_id=run.id,
             repeat=run.repeat,
             host=host.name,

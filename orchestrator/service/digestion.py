@@ -12,7 +12,7 @@ from orchestrator import assess, facts
 from orchestrator.contract import checksum, errors, messages
 from orchestrator.contract.domain import KernelIdentity, Note, Outcome
 from orchestrator.parsers import REGISTRY
-from orchestrator.playbook import loader, model, params
+from orchestrator.playbook import loader, model, params, requirements
 from orchestrator.runs import Ending, Job, Run
 from orchestrator.store.results import Result
 
@@ -91,6 +91,16 @@ def kernel_of(found: facts.Facts) -> Kernel:
     identity = facts.kernel_identity(found)
     return Kernel(
         id=facts.kernel_id(identity), label=facts.kernel_label(identity), identity=identity
+    )
+
+
+def host_facts(found: facts.Facts) -> requirements.HostFacts:
+    """What a playbook is compiled for: the little of the facts that it depends on."""
+    return requirements.HostFacts(
+        cpus=found.cpus_online or 1,
+        memory_kib=found.memory_total_kib or 0,
+        arch=found.machine or "",
+        tools=frozenset(found.tools),
     )
 
 

@@ -11,8 +11,7 @@ from orchestrator import facts, inventory, planner
 from orchestrator.contract import errors
 from orchestrator.contract.domain import NoisePolicy, RunState, new_id
 from orchestrator.inventory import Host
-from orchestrator.playbook import compile as compiler
-from orchestrator.playbook import params, requirements
+from orchestrator.playbook import params, requirements, scalars
 from orchestrator.report.views import JobView, RunView
 from orchestrator.runs import Job
 from orchestrator.service import digestion, shown
@@ -51,7 +50,7 @@ def submit(ctx: Context, order: JobOrder) -> JobView:
     chosen = inventory.select(known, order.hosts, order.tags)
     if not chosen:
         raise errors.Misfit("the job names no host: give --host NAME or --tag TAG")
-    compiler.refuse_unsupported(playbook)
+    requirements.refuse_unsupported(playbook)
     given = params.parse_values(playbook, order.params)
     now = ctx.now()
     job = Job(
@@ -87,12 +86,14 @@ def _entry(ctx: Context, order: JobOrder) -> Entry:
     return ctx.catalogue.find(order.playbook)
 
 
-def _point(ctx: Context, entry: Entry, host: Host, given: Mapping[str, object]) -> planner.Point:
+def _point(
+    ctx: Context, entry: Entry, host: Host, given: Mapping[str, scalars.Value]
+) -> planner.Point:
     """What a host will execute; refuses what its known facts already rule out."""
     playbook = entry.playbook
     found = facts.interpret(host.facts)
     values = params.resolve_tool(playbook, given, frozenset(found.tools))
-    misfit = requirements.misfit(playbook, values, found)
+    misfit = requirements.misfit(playbook, values, digestion.host_facts(found))
     if misfit:
         raise errors.Misfit(f"host {host.name} cannot run {playbook.name}: {misfit}")
     series = digestion.series_of(

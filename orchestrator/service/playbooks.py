@@ -15,6 +15,7 @@ class ParamView(View):
     default: str
     range: str = ""
     unit: str = ""
+    help: str = ""
 
 
 class MetricView(View):
@@ -49,13 +50,14 @@ def _view(entry: Entry) -> PlaybookView:
         tags=playbook.tags,
         params=tuple(
             ParamView(
-                name=param.name,
+                name=name,
                 type=str(param.type),
-                default=param.default_text,
+                default=param.default or "",
                 range=param.range_text,
-                unit=param.unit or "",
+                unit=param.unit,
+                help=param.help,
             )
-            for param in playbook.params
+            for name, param in playbook.params.items()
         ),
         metrics=tuple(
             MetricView(

@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from orchestrator import export as exports
 from orchestrator import inventory, report
 from orchestrator.contract import errors
 from orchestrator.contract.domain import (
@@ -22,6 +21,7 @@ from orchestrator.contract.domain import (
     RunState,
     new_id,
 )
+from orchestrator.export import csv, mail
 from orchestrator.importers.base import ImportedRun
 from orchestrator.importers.mail import read_mail
 from orchestrator.inventory import Host
@@ -78,12 +78,12 @@ def export(ctx: Context, query: ResultsQuery, *, form: str) -> bytes:
     """
     chosen = select(ctx, query)
     if form == "csv":
-        return exports.csv.runs(chosen.values, chosen.excluded)
+        return csv.measurements(chosen.values).encode()
     tables = results(ctx, query)
     if form == "csv-summary":
-        return exports.csv.summary(tables)
+        return csv.summaries(tables).encode()
     if form == "mail":
-        return exports.mail.write(tables)
+        return mail.results(tables).encode()
     raise inventory.unknown("format", form, ("csv", "csv-summary", "mail"))
 
 

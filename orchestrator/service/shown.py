@@ -133,7 +133,7 @@ def run(
     measured: Sequence[Mapping[str, Any]],
 ) -> RunView:
     """A run, where it is and what it gave."""
-    kernel = result["kernel"] if result else None
+    kernel: str = (result["kernel"] or "") if result else ""
     ended = one.state is RunState.ENDED
     times = (one.ended_at, one.started_at, one.leased_at, of.created_at)
     return RunView(
