@@ -14,9 +14,11 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator.contract import errors
 from orchestrator.contract.domain import NoisePolicy
-from orchestrator.playbook import consistency, resolve, scalars, timing
+from orchestrator.playbook import consistency, params, requirements, scalars
 from orchestrator.playbook.model import Playbook
 from orchestrator.playbook.quoting import here_document, quote
+from orchestrator.playbook.requirements import HostFacts as HostFacts
+from orchestrator.playbook.requirements import refuse_unsupported as refuse_unsupported
 from orchestrator.playbook.scalars import Value
 from orchestrator.playbook.stages import Stage, Step
 
@@ -30,7 +32,7 @@ _RUN_ID = re.compile(r"[0-9a-f]{32}")
 def compile_script(
     playbook: Playbook,
     values: Mapping[str, Value],
-    facts: resolve.HostFacts,
+    facts: HostFacts,
     *,
     run_id: str,
     repeat: int,
@@ -42,15 +44,13 @@ def compile_script(
 
     Raises: InputError for what this version does not do, or values that cannot be.
     """
-    if missing := resolve.unsupported(playbook):
-        raise errors.InputError(f"{playbook.name}: {missing[0]}")
+    refuse_unsupported(playbook)
     if values.get("tool") == consistency.AUTO:
         raise errors.InputError(f"{playbook.name}: the tool is not resolved yet")
     if not _RUN_ID.fullmatch(run_id):
         raise errors.InputError(f"{run_id!r} is not a run's id: 32 hexadecimal digits")
-    timing.check(playbook, values)
     known = {"host": host, "kernel": kernel, "repeat": str(repeat), "run": run_id}
-    known |= {name: scalars.plain(values[name]) for name in playbook.params}
+    known |= params.canonical_values(playbook, values)
     blocks = [
         _head(playbook, facts, run_id=run_id, known=known),
         *(_part(name) for name in _PARTS),
@@ -66,7 +66,7 @@ def compile_script(
 
 def command(playbook: Playbook, step: Step, values: Mapping[str, Value]) -> tuple[str, ...]:
     """The words that a step executes; what only the run or the host knows stays ``{name}``."""
-    known = {name: scalars.plain(values[name]) for name in playbook.params}
+    known = params.canonical_values(playbook, values)
     return tuple(
         consistency.REFERENCE.sub(lambda match: known.get(match[1], match[0]), word)
         for word in step.run or ()
@@ -83,9 +83,7 @@ def _facts_snippet() -> str:
     return (importlib.resources.files("orchestrator.contract") / "facts.sh").read_text("utf-8")
 
 
-def _head(
-    playbook: Playbook, facts: resolve.HostFacts, *, run_id: str, known: Mapping[str, str]
-) -> str:
+def _head(playbook: Playbook, facts: HostFacts, *, run_id: str, known: Mapping[str, str]) -> str:
     missing = "skipped" if playbook.requires.on_missing == "skip" else "failed"
     lines = [
         "#!/bin/sh",
@@ -105,7 +103,7 @@ def _head(
 
 def _texts(playbook: Playbook, values: Mapping[str, Value]) -> str:
     body = here_document(_facts_snippet(), path='"$BR_TMP/facts.sh"')
-    for name, step in _used(playbook, values):
+    for name, step in requirements.used_steps(playbook, values).items():
         if step.script is not None:
             body += here_document(step.script, path=f'"$BR_TMP/text.{name}"')
     return f"br_write_texts() {{\n{body}}}\n"
@@ -133,7 +131,9 @@ def _remarks(playbook: Playbook) -> str:
 def _requirements(playbook: Playbook, values: Mapping[str, Value], noise: NoisePolicy) -> str:
     requires, quiet = playbook.requires, playbook.quiet
     calls = []
-    if requires.root != "no" or any(step.root for _, step in _used(playbook, values)):
+    if requires.root != "no" or any(
+        step.root for step in requirements.used_steps(playbook, values).values()
+    ):
         calls.append(f"br_need_root {requires.root}")
     if requires.arch:
         calls.append(f"br_need_arch {_quoted(requires.arch)}")
@@ -150,8 +150,10 @@ def _requirements(playbook: Playbook, values: Mapping[str, Value], noise: NoiseP
         calls.append("br_need_exec")
     if requires.dev_shm:
         calls.append("br_need_shm")
-    for tool in resolve.wanted(playbook, values):
+    for tool in requirements.wanted(playbook, values):
         words = _quoted(tool.version)
+        if tool.shelf:
+            calls.append(f"br_shelf {quote(tool.name)}")
         calls.append(f"br_need_tool {quote(tool.name)} '{tool.min_version or ''}' {words}")
     if quiet.max_load1 is not None:
         limit = math.floor(quiet.max_load1 * 100 + 1e-6)
@@ -168,7 +170,7 @@ def _kib(function: str, size: int) -> str:
 def _steps(
     playbook: Playbook, values: Mapping[str, Value], known: Mapping[str, str]
 ) -> Iterator[str]:
-    for number, (name, step) in enumerate(_used(playbook, values)):
+    for number, (name, step) in enumerate(requirements.used_steps(playbook, values).items()):
         if step.script is not None:
             words = f'sh "$BR_TMP/text.{name}"'
         else:
@@ -208,25 +210,26 @@ def _word(word: str, known: Mapping[str, str]) -> str:
 
 
 def _stages(playbook: Playbook, values: Mapping[str, Value]) -> str:
-    numbers = {name: number for number, (name, _) in enumerate(_used(playbook, values))}
+    used = list(requirements.used_steps(playbook, values))
     functions = []
     for name, stage in playbook.stages.named():
         calls = []
         for step in stage.steps:
-            if resolve.compiled_in(step, values):
-                calls += _calls(f"{name}.{step.id}", step, numbers[f"{name}.{step.id}"], values)
+            full = f"{name}.{step.id}"
+            if full in used:
+                calls += _calls(full, step, used.index(full), values)
         if name == "cleanup":
             # each of its steps has its chance, whatever became of the others
             calls = [call.removesuffix(" || return 1") for call in calls]
         functions.append(_function(f"br_stage_{name}", calls))
     functions.append(_function("br_stages", _order(playbook, values)))
-    limit = timing.stage_timeout_s(playbook, "cleanup", values)
+    limit = params.stage_timeout_s(playbook, "cleanup", values)
     return "\n".join(functions) + f"\nBR_CLEANUP_S={limit}\n"
 
 
 def _order(playbook: Playbook, values: Mapping[str, Value]) -> list[str]:
     def stage(name: str, declared: Stage) -> str:
-        limit = timing.stage_timeout_s(playbook, name, values)
+        limit = params.stage_timeout_s(playbook, name, values)
         on = quote(" ".join(declared.retry_on))
         return f"br_stage {name} {limit} {declared.retries} {on}"
 
@@ -249,7 +252,7 @@ def _order(playbook: Playbook, values: Mapping[str, Value]) -> list[str]:
         "    br_end_background",
         *(
             f"    {call}"
-            for name, step in _used(playbook, values)
+            for name, step in requirements.used_steps(playbook, values).items()
             if step.background
             for call in _saves(name, step)
         ),
@@ -298,12 +301,6 @@ def _ready(step: Step, values: Mapping[str, Value]) -> str:
 def _port(text: str, values: Mapping[str, Value]) -> int:
     reference = consistency.REFERENCE.fullmatch(text)
     return int(values[reference[1]]) if reference else int(text)
-
-
-def _used(playbook: Playbook, values: Mapping[str, Value]) -> list[tuple[str, Step]]:
-    return [
-        (name, step) for name, step in playbook.stages.steps() if resolve.compiled_in(step, values)
-    ]
 
 
 def _quoted(words: tuple[str, ...]) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator
 
 from orchestrator.contract import errors
 from orchestrator.playbook import conditions, scalars, typed
-from orchestrator.playbook.model import Playbook
-from orchestrator.playbook.params import BUILT_IN
+from orchestrator.playbook.metrics import From
+from orchestrator.playbook.model import Kind, Playbook
+from orchestrator.playbook.parameter import BUILT_IN
 from orchestrator.playbook.scalars import Type
 from orchestrator.playbook.stages import Step
 
@@ -139,7 +140,7 @@ def _metrics(playbook: Playbook) -> None:
 
 def _verdict(playbook: Playbook) -> None:
     primary = [index for index, metric in enumerate(playbook.metrics) if metric.primary]
-    if playbook.kind == "health":
+    if playbook.kind is Kind.HEALTH:
         for index, metric in enumerate(playbook.metrics):
             if metric.valid is None:
                 raise _refuse(
@@ -160,31 +161,33 @@ def _sources(playbook: Playbook, index: int, monitors: Collection[str]) -> None:
     steps = dict(playbook.stages.steps())
     taken: set[str | None] = set()
     for number, origin in enumerate(playbook.metrics[index].sources):
-        loc = _source_loc(playbook, index, number)
-        if origin.monitor is not None and origin.monitor not in monitors:
-            near = typed.nearest(origin.monitor, monitors)
-            raise _refuse(
-                playbook, (*loc, "monitor"), f"no monitor is named {origin.monitor!r}; {near}"
-            )
-        if origin.step is not None and origin.step not in steps:
-            near = typed.nearest(origin.step, steps)
-            raise _refuse(playbook, (*loc, "step"), f"no step is {origin.step!r}; {near}")
-        step = steps[origin.step] if origin.step else None
-        file = origin.of.removeprefix("file:") if origin.of.startswith("file:") else None
-        if file and step and file not in step.save:
-            near = typed.nearest(file, step.save)
-            raise _refuse(playbook, (*loc, "of"), f"{origin.step} saves no {file!r}; {near}")
+        step = steps.get(origin.step or "")
+        field, sentence = _origin(origin, step, steps, monitors)
+        if sentence:
+            at = playbook.at_source(index, number, field)
+            raise errors.PlaybookError(f"{at}: {sentence}")
         tool = step.tool if step else None
         if tool in taken or (taken and None in taken | {tool}):
-            raise _refuse(
-                playbook, loc, "several sources of one metric are steps of different tools"
+            at = playbook.at_source(index, number)
+            raise errors.PlaybookError(
+                f"{at}: several sources of one metric are steps of different tools"
             )
         taken.add(tool)
 
 
-def _source_loc(playbook: Playbook, index: int, number: int) -> tuple[str | int, ...]:
-    loc = ("metrics", index, "from")
-    return (*loc, number) if len(playbook.metrics[index].sources) > 1 else loc
+def _origin(
+    origin: From, step: Step | None, steps: Collection[str], monitors: Collection[str]
+) -> tuple[str, str]:
+    """The field of ``from`` that is wrong, and why; nothing if all is well."""
+    if origin.monitor is not None and origin.monitor not in monitors:
+        near = typed.nearest(origin.monitor, monitors)
+        return "monitor", f"no monitor is named {origin.monitor!r}; {near}"
+    if origin.step is not None and step is None:
+        return "step", f"no step is {origin.step!r}; {typed.nearest(origin.step, steps)}"
+    file = origin.file
+    if file and step and file not in step.save:
+        return "of", f"{origin.step} saves no {file!r}; {typed.nearest(file, step.save)}"
+    return "", ""
 
 
 def _steps(playbook: Playbook) -> Iterator[tuple[str, int, Step]]:

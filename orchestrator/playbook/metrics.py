@@ -32,6 +32,11 @@ class From(typed.Part):
             raise typed.fault("a monitor has no outputs to choose from; remove this", "of")
         return self
 
+    @property
+    def file(self) -> str | None:
+        """The saved file that is read, where it is one."""
+        return self.of.removeprefix("file:") if self.of.startswith("file:") else None
+
 
 class Metric(typed.Part):
     """A number of a run. ``sources``: one, or one a tool."""

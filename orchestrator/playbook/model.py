@@ -6,6 +6,7 @@ A playbook can be read top to bottom and says all: no templates, no includes, no
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr
@@ -13,12 +14,21 @@ from pydantic import Field, PrivateAttr
 from orchestrator.playbook import source, typed
 from orchestrator.playbook.conditions import Kernels, Load, Repeat
 from orchestrator.playbook.metrics import Metric, Monitor
-from orchestrator.playbook.params import Param
+from orchestrator.playbook.parameter import Param
 from orchestrator.playbook.requires import Quiet, Requires
 from orchestrator.playbook.stages import Stages
 
 #: what makes a run void while it is executed
 Abort = Literal["kernel-oops", "oom-kill", "reboot", "load-died", "clock-jump"]
+
+
+class Kind(StrEnum):
+    """What its results are good for."""
+
+    #: numbers to compare; one of them is primary
+    BENCHMARK = "benchmark"
+    #: a verdict: each number is within its range or not
+    HEALTH = "health"
 
 
 class Playbook(typed.Part):
@@ -29,7 +39,7 @@ class Playbook(typed.Part):
     title: typed.Text
     notes: typed.Text = ""
     tags: tuple[typed.Word, ...] = ()
-    kind: Literal["benchmark", "health"] = "benchmark"
+    kind: Kind = Kind.BENCHMARK
     requires: Requires = Requires()
     params: dict[typed.Name, Param] = Field(default_factory=dict)
     kernels: Kernels | None = None
@@ -49,6 +59,12 @@ class Playbook(typed.Part):
     def at(self, *loc: str | int) -> str:
         """``file:line:column`` of a part, for a message."""
         return self._source.at(loc) if self._source else self.name
+
+    def at_source(self, metric: int, number: int, *loc: str) -> str:
+        """The same for a part of a metric's ``from``, which may be a list or stand alone."""
+        place = ("metrics", metric, "from")
+        alone = len(self.metrics[metric].sources) == 1
+        return self.at(*place, *loc) if alone else self.at(*place, number, *loc)
 
     @property
     def primary(self) -> Metric | None:

@@ -1,107 +1,28 @@
-"""Parameters: what an operator may set, its type and range, and the values of one run."""
+"""The values of one run: typed, with the tool resolved, and the time that they mean.
+
+Times are in seconds throughout.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Self
-
-from pydantic import Field, model_validator
 
 from orchestrator.contract import errors
-from orchestrator.playbook import scalars, typed
-from orchestrator.playbook.scalars import Type, Value
+from orchestrator.playbook import consistency, requirements, scalars, typed
+from orchestrator.playbook.model import Playbook
+from orchestrator.playbook.parameter import Param
+from orchestrator.playbook.scalars import Value
+from orchestrator.playbook.stages import TIMEOUTS
 
-if TYPE_CHECKING:
-    from orchestrator.playbook.model import Playbook
-
-#: bytes of a text value, unless raised
-MAX_LENGTH = 256
-#: bytes that max_length may allow: a kernel takes at most 128 KiB in one word
-LONGEST = 100_000
-#: what the script itself knows; no parameter may have these names
-BUILT_IN = frozenset({"host", "kernel", "repeat", "workdir", "cpus", "run"})
-
-_RANGED = (Type.INT, Type.NUMBER, Type.DURATION, Type.SIZE)
-
-
-class Param(typed.Part):
-    """A declared parameter. Its texts are typed by ``type``; without default it must be set."""
-
-    type: Type
-    default: typed.Text | None = None
-    min: typed.Text | None = None
-    max: typed.Text | None = None
-    choices: tuple[typed.Word, ...] = ()
-    max_length: typed.Int = MAX_LENGTH
-    unit: typed.Text = Field(default="", description="for people; it converts nothing")
-    help: typed.Text = ""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        for bound in ("min", "max"):
-            text = getattr(self, bound)
-            if text is not None and self.type not in _RANGED:
-                raise typed.fault(f"{bound} does not go with type {self.type}", bound)
-            if text is not None:
-                self._typed(text, bound)
-        low, high = self.bounds
-        if low is not None and high is not None and low > high:
-            raise typed.fault(f"max {self.max} is below min {self.min}", "max")
-        if bool(self.choices) != (self.type is Type.CHOICE):
-            raise typed.fault("choices go with type choice, and a choice needs them", "choices")
-        for index, word in typed.repeated(self.choices):
-            raise typed.fault(f"the choice {word!r} is given twice", "choices", index)
-        if not 1 <= self.max_length <= LONGEST:
-            raise typed.fault(f"max_length is from 1 to {LONGEST} bytes", "max_length")
-        if self.default is not None:
-            self._typed(self.default, "default")
-            if trouble := self.trouble(self.default):
-                raise typed.fault(f"the default {trouble}", "default")
-        return self
-
-    def _typed(self, text: str, field: str) -> None:
-        try:
-            scalars.PARSERS[self.type](text)
-        except ValueError as error:
-            raise typed.fault(str(error), field) from error
-
-    @property
-    def bounds(self) -> tuple[float | None, float | None]:
-        """Smallest and largest value, where there are such."""
-        if self.type not in _RANGED:
-            return None, None
-        parse = scalars.PARSERS[self.type]
-        low, high = (None if text is None else float(parse(text)) for text in (self.min, self.max))
-        return low, high
-
-    @property
-    def range(self) -> str:
-        """The range in words, for a message."""
-        if self.choices:
-            return f"one of: {' '.join(self.choices)}"
-        if self.min is not None and self.max is not None:
-            return f"from {self.min} to {self.max}"
-        if self.min is not None:
-            return f"at least {self.min}"
-        return f"at most {self.max}" if self.max is not None else f"a value of type {self.type}"
-
-    def trouble(self, text: str) -> str | None:
-        """What is wrong with a text as a value of this parameter; None if it will do."""
-        try:
-            value = scalars.PARSERS[self.type](text)
-        except ValueError as error:
-            return f"is wrong: {error}"
-        low, high = self.bounds
-        if isinstance(value, int | float) and (
-            (low is not None and value < low) or (high is not None and value > high)
-        ):
-            return f"is {text}; it must be {self.range}"
-        if self.choices and value not in self.choices:
-            return f"is {text!r}; it must be {self.range}"
-        size = len(text.encode())
-        if isinstance(value, str) and size > self.max_length:
-            return f"has {size} bytes; it may have {self.max_length}"
-        return None
+#: facts and requirements before, facts and the last look after
+_AROUND = 120.0
+#: stopping a step that obeys no TERM
+_PER_STEP = 10.0
+#: the run stage, where it names neither a timeout nor what it takes
+_RUN_TIMEOUT = 3600.0
+#: what a run is expected to take if nothing is known of it
+_UNKNOWN = 60.0
 
 
 def parse_value(name: str, param: Param, text: str) -> Value:
@@ -117,7 +38,8 @@ def parse_value(name: str, param: Param, text: str) -> Value:
 def parse_values(playbook: Playbook, given: Mapping[str, str]) -> dict[str, Value]:
     """The values of all parameters, in the order of their declaration.
 
-    Raises: InputError for an undeclared parameter, a wrong value, or one that is needed and absent.
+    Raises: InputError for an undeclared parameter, a wrong value, one that is needed and absent,
+    or values with which the run stage cannot end in time.
     """
     for name in given:
         if name not in playbook.params:
@@ -129,12 +51,100 @@ def parse_values(playbook: Playbook, given: Mapping[str, str]) -> dict[str, Valu
         if text is None:
             raise errors.InputError(
                 f"the parameter {name} has no default; set it with --set {name}=VALUE "
-                f"({param.range})"
+                f"({param.range_text})"
             )
         values[name] = parse_value(name, param, text)
+    _check_time(playbook, values)
+    return values
+
+
+def canonical_values(playbook: Playbook, values: Mapping[str, Value]) -> dict[str, str]:
+    """Each value as its one text: plain decimal, seconds, bytes, bool as 1 or 0."""
+    return {name: scalars.plain(values[name]) for name in playbook.params}
+
+
+def typed_values(playbook: Playbook, canonical: Mapping[str, str]) -> dict[str, Value]:
+    """What ``canonical_values`` was made from.
+
+    Raises: InputError for a text that it could not have made.
+    """
+    values: dict[str, Value] = {}
+    for name, param in playbook.params.items():
+        try:
+            values[name] = scalars.from_plain(param.type, canonical[name])
+        except (KeyError, ValueError) as error:
+            raise errors.InputError(f"the stored parameter {name} is wrong: {error}") from error
     return values
 
 
 def series_params(playbook: Playbook, values: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
     """The parameters as a series is keyed by them: canonical text, sorted by name."""
-    return tuple(sorted((name, scalars.plain(values[name])) for name in playbook.params))
+    return tuple(sorted(canonical_values(playbook, values).items()))
+
+
+def resolve_tool(
+    playbook: Playbook, values: Mapping[str, Value], known_tools: frozenset[str]
+) -> dict[str, Value]:
+    """The values with ``tool: auto`` replaced by the first tool, as declared, that the host has.
+
+    A tool from the shelf is always there. What was chosen is part of the series.
+    Raises: Misfit if the host has none.
+    """
+    if values.get("tool") != consistency.AUTO:
+        return dict(values)
+    for tool in consistency.tools(playbook):
+        chosen = {**values, "tool": tool}
+        needed = requirements.wanted(playbook, chosen)
+        if all(one.shelf or one.name in known_tools for one in needed if one.wanted_by):
+            return chosen
+    names = ", ".join(tool.name for tool in playbook.requires.tools if tool.wanted_by)
+    raise errors.Misfit(f"{playbook.name} needs one of: {names}; install one on the host")
+
+
+def takes_s(playbook: Playbook, values: Mapping[str, Value]) -> float | None:
+    """The expected time of the run stage: the product of ``takes``; None if it does not say."""
+    words = playbook.stages.run.takes
+    if not words:
+        return None
+    return math.prod(
+        float(values[word]) if word in playbook.params else scalars.parse_duration(word)
+        for word in words
+    )
+
+
+def expected_s(playbook: Playbook, values: Mapping[str, Value], repeats: int = 1) -> float:
+    """The expected time of so many runs with the pauses between them."""
+    one = takes_s(playbook, values)
+    if one is None:
+        one = min(_UNKNOWN, stage_timeout_s(playbook, "run", values))
+    return one * repeats + playbook.repeat.pause * max(repeats - 1, 0)
+
+
+def stage_timeout_s(playbook: Playbook, stage: str, values: Mapping[str, Value]) -> int:
+    """The time that a stage has, in whole seconds."""
+    declared: float | None = getattr(playbook.stages, stage).timeout
+    if declared is None and stage == "run":
+        expected = takes_s(playbook, values)
+        declared = _RUN_TIMEOUT if expected is None else expected * 1.5 + 60
+    return math.ceil(TIMEOUTS[stage] if declared is None else declared)
+
+
+def max_runtime_s(playbook: Playbook, values: Mapping[str, Value]) -> float:
+    """The time after which a run cannot still be in order."""
+    total = _AROUND + playbook.quiet.wait_quiet
+    for name, stage in playbook.stages.named():
+        steps = sum(requirements.compiled_in(step, values) for step in stage.steps)
+        once = stage_timeout_s(playbook, name, values) + steps * _PER_STEP
+        total += once * (1 + stage.retries)
+    return total
+
+
+def _check_time(playbook: Playbook, values: Mapping[str, Value]) -> None:
+    expected = takes_s(playbook, values)
+    limit = stage_timeout_s(playbook, "run", values)
+    if expected is not None and expected > limit:
+        names = ", ".join(word for word in playbook.stages.run.takes if word in playbook.params)
+        raise errors.InputError(
+            f"with these values {playbook.name} takes {expected:.0f} s, over the {limit} s of its "
+            f"run stage; lower one of: {names}"
+        )

@@ -154,3 +154,17 @@ def plain(value: Value) -> str:
             return str(int(value))
         return format(Decimal(repr(value)), "f")
     return str(value)
+
+
+def from_plain(kind: Type, text: str) -> Value:
+    """The value that ``plain`` wrote as this text."""
+    match kind:
+        case Type.BOOL:
+            if text not in ("0", "1"):
+                raise ValueError(f"{text!r} is neither 1 nor 0")
+            return text == "1"
+        case Type.DURATION:
+            return parse_number(text)
+        case Type.SIZE:
+            return parse_int(text)
+    return PARSERS[kind](text)

@@ -5,13 +5,11 @@ br_lacks() { # SENTENCE
     return 1
 }
 
-# benchrack's own probe stands on the shelf under a name with its checksum: the newest one counts.
+# A program of the shelf stands there under a name with its checksum: the newest one counts.
 br_shelf() { # PROGRAM
-    for br_one in $(ls -t "${BENCHRACK_BIN:-/nonexistent}/$1" "${BENCHRACK_BIN:-/nonexistent}/$1"-* \
-        2>/dev/null); do
-        ln -s "$br_one" "$BR_WORK/bin/$1" 2>/dev/null || cp "$br_one" "$BR_WORK/bin/$1"
-        return
-    done
+    br_one=$(ls -t "${BENCHRACK_BIN:-/}/$1" "${BENCHRACK_BIN:-/}/$1"-* 2>/dev/null | head -n 1)
+    [ -n "$br_one" ] || return 0
+    ln -s "$br_one" "$BR_WORK/bin/$1" 2>/dev/null || cp "$br_one" "$BR_WORK/bin/$1"
 }
 
 br_checksum() { # FILE: the best checksum that this host can compute, and its name
@@ -42,7 +40,6 @@ br_older() { # VERSION THAN
 
 br_need_tool() { # NAME MIN_VERSION WORD...: the words make it print its version
     br_tool=$1 br_wanted=$2
-    command -v "$1" >/dev/null || br_shelf "$1"
     br_path=$(command -v "$1") || {
         br_lacks "$1 is not on this host; install it"
         return 1
