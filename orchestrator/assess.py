@@ -114,7 +114,8 @@ class _Found:
         if low <= shown <= high:
             return None
         wanted = f"{scalars.plain(low)}..{scalars.plain(high)}"
-        return f"{metric.name} = {shown:.6g} {metric.unit} is outside {wanted}"
+        unit = "" if metric.unit == "1" else f" {metric.unit}"
+        return f"{metric.name} = {shown:.6g}{unit} is outside {wanted}"
 
 
 class _Reader:
