@@ -18,6 +18,7 @@ import typer
 
 from orchestrator.cli.client import Client
 from orchestrator.cli.screen import Screen
+from orchestrator.contract import errors
 from orchestrator.settings import Settings
 
 P = ParamSpec("P")
@@ -68,7 +69,7 @@ def noun(name: str, summary: str) -> typer.Typer:
     @group.callback(invoke_without_command=True)
     def which(ctx: typer.Context) -> None:
         if ctx.invoked_subcommand is None:
-            raise typer.BadParameter(f"'{name}' needs a command: {_listed(_names(group))}")
+            raise errors.InputError(f"{name} needs a command: {_listed(_names(group))}")
 
     which.__doc__ = summary
     return group

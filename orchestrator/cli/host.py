@@ -12,6 +12,7 @@ import typer
 from orchestrator.cli import keyring
 from orchestrator.cli.command import Desk, command, noun
 from orchestrator.cli.sheet import Cell, Column, Sheet, Tone, sentence
+from orchestrator.cli.text import count
 from orchestrator.contract import errors
 from orchestrator.contract.domain import Exclusive
 
@@ -106,7 +107,7 @@ def hosts_sheet(hosts: Sequence[Mapping[str, Any]]) -> Sheet:
         return sentence(EMPTY)
     columns = (
         Column("HOST", tuple(Cell(host["name"], Tone.NAME) for host in hosts)),
-        Column("STATE", tuple(map(_state, hosts))),
+        Column("STATE", tuple(map(_short_state, hosts))),
         Column("KERNEL", tuple(Cell(host["kernel"] or "?") for host in hosts)),
         Column("ADDRESS", tuple(Cell(_place(host)) for host in hosts)),
         Column("TAGS", tuple(Cell(" ".join(host["tags"])) for host in hosts)),
@@ -146,13 +147,20 @@ def _state(host: Mapping[str, Any]) -> Cell:
     return Cell(host["state"], _TONES.get(host["state"], Tone.WAIT))
 
 
+def _short_state(host: Mapping[str, Any]) -> Cell:
+    """The worse of the two: that it does not answer, or that it may not be used."""
+    if host["unreachable"] and host["state"] in ("ready", "busy", "booting"):
+        return Cell("unreachable", Tone.BAD)
+    return Cell(host["state"], _TONES.get(host["state"], Tone.WAIT))
+
+
 def _place(host: Mapping[str, Any]) -> str:
     address = f"[{host['address']}]" if ":" in host["address"] else host["address"]
     return f"{address}:{host['port']}"
 
 
 def _machine(host: Mapping[str, Any]) -> str:
-    parts = [host["arch"], f"{host['cpus']} CPUs" if host["cpus"] else None]
+    parts = [host["arch"], count(host["cpus"], "CPU") if host["cpus"] else None]
     return ", ".join(part for part in parts if part) or "not known"
 
 

@@ -33,7 +33,7 @@ def list_jobs(
 ) -> None:
     """List the newest jobs."""
     jobs = desk.lab.get("jobs", limit=limit)
-    desk.screen.show(jobs, _jobs_sheet(jobs, text.utc_now()))
+    desk.screen.show(jobs, jobs_sheet(jobs, text.utc_now()))
 
 
 @command(app, "show")
@@ -114,7 +114,8 @@ def _headline(run: Mapping[str, Any]) -> str:
     return ", ".join(found) or str(run["reason"])
 
 
-def _jobs_sheet(jobs: Sequence[Mapping[str, Any]], now: datetime) -> Sheet:
+def jobs_sheet(jobs: Sequence[Mapping[str, Any]], now: datetime) -> Sheet:
+    """Jobs, a row each."""
     if not jobs:
         return sentence(EMPTY)
     return Sheet(

@@ -46,10 +46,14 @@ def check_playbooks(path: Path) -> tuple[tuple[str, str], ...]:
     paths = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
     if not paths:
         raise errors.InputError(f"{path}: holds no playbook (*.yaml)")
-    found = loader.load_folder({str(one): files.read(one) for one in paths})
-    for playbook in found.values():
+    read = {str(one): files.read(one) for one in paths}
+    loader.load_folder(read)
+    checked = []
+    for place, data in read.items():
+        playbook = loader.load(data, name=place)
         check.check(playbook, REGISTRY)
-    return tuple((name, str(playbook.path)) for name, playbook in sorted(found.items()))
+        checked.append((playbook.name, place))
+    return tuple(checked)
 
 
 def playbook_schema() -> dict[str, Any]:

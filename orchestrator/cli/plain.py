@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from orchestrator.cli.sheet import Column, Sheet
@@ -11,6 +11,13 @@ from orchestrator.cli.text import safe
 
 WIDTH: Final = 76
 _GAP: Final = "  "
+#: a last column that has to be wrapped keeps this width
+_LAST_WIDTH: Final = 24
+
+
+def document(sheets: Iterable[Sheet]) -> str:
+    """The text of sheets, one below the other."""
+    return "\n\n".join(filter(None, map(render, sheets)))
 
 
 def render(sheet: Sheet) -> str:
@@ -48,15 +55,20 @@ def _pairs(sheet: Sheet) -> list[str]:
 
 
 def _columns(columns: Sequence[Column]) -> list[str]:
-    """Rows beside each other where they fit; otherwise one block a row."""
+    """Rows beside each other where they fit, the last cell wrapped; otherwise one block a row."""
     if not columns:
         return []
-    widths = [_width(column) for column in columns]
-    if sum(widths) + len(_GAP) * (len(widths) - 1) > WIDTH:
+    *widths, last = [_width(column) for column in columns]
+    room = WIDTH - sum(widths) - len(_GAP) * len(widths)
+    if room < min(last, _LAST_WIDTH):
         return _blocks(columns)
+    widths.append(min(last, room))
     lines = [_line([column.header for column in columns], columns, widths)]
     for cells in zip(*(column.cells for column in columns), strict=True):
-        lines.append(_line([_ascii(cell.text) for cell in cells], columns, widths))
+        *texts, final = [_ascii(cell.text) for cell in cells]
+        first, *rest = textwrap.wrap(final, widths[-1], break_on_hyphens=False) or [""]
+        lines.append(_line([*texts, first], columns, widths))
+        lines += [_line([*[""] * len(texts), part], columns, widths) for part in rest]
     return lines
 
 

@@ -21,7 +21,7 @@ app = noun("playbook", "Playbooks: what can be executed.")
 def list_playbooks(desk: Desk) -> None:
     """List the playbooks of the lab."""
     playbooks = desk.lab.get("playbooks")
-    desk.screen.show(playbooks, _playbooks_sheet(playbooks))
+    desk.screen.show(playbooks, playbooks_sheet(playbooks))
 
 
 @command(app, "show")
@@ -36,7 +36,7 @@ def show(
         desk.screen.octets(desk.lab.get_bytes(f"{path}/source"))
         return
     playbook = desk.lab.get(path)
-    desk.screen.show(playbook, *_playbook_sheets(playbook))
+    desk.screen.show(playbook, *playbook_sheets(playbook))
 
 
 @command(app, "check")
@@ -59,7 +59,8 @@ def schema(desk: Desk) -> None:
     desk.screen.data(local.playbook_schema())
 
 
-def _playbooks_sheet(playbooks: Sequence[Mapping[str, Any]]) -> Sheet:
+def playbooks_sheet(playbooks: Sequence[Mapping[str, Any]]) -> Sheet:
+    """Playbooks, a row each."""
     if not playbooks:
         return sentence("no playbooks; put some into the folder playbooks of the state folder")
     return Sheet(
@@ -71,7 +72,8 @@ def _playbooks_sheet(playbooks: Sequence[Mapping[str, Any]]) -> Sheet:
     )
 
 
-def _playbook_sheets(playbook: Mapping[str, Any]) -> tuple[Sheet, ...]:
+def playbook_sheets(playbook: Mapping[str, Any]) -> tuple[Sheet, ...]:
+    """A playbook, its parameters and its metrics."""
     about = Sheet(
         title=playbook["name"],
         pairs=(

@@ -19,7 +19,7 @@ app = noun("run", "Runs: one execution on one host each.")
 def show(desk: Desk, ident: Ident) -> None:
     """Show a run: where it is, how it ended, what it measured."""
     run = desk.lab.get(f"runs/{segment(ident)}")
-    desk.screen.show(run, *_run_sheets(run))
+    desk.screen.show(run, *run_sheets(run))
 
 
 @command(app, "raw")
@@ -49,7 +49,8 @@ def script(desk: Desk, ident: Ident) -> None:
         desk.screen.octets(found)
 
 
-def _run_sheets(run: Mapping[str, Any]) -> tuple[Sheet, ...]:
+def run_sheets(run: Mapping[str, Any]) -> tuple[Sheet, ...]:
+    """A run and its measurements."""
     sentences = [Cell(run["reason"], run_state(run).tone)] if run["reason"] else []
     sentences += [Cell(f"note: {note['text']}", Tone.WAIT) for note in run["notes"]]
     about = Sheet(

@@ -46,7 +46,7 @@ class Screen:
             for sheet in sheets:
                 self.console.print(styled.render(sheet))
         else:
-            print("\n\n".join(plain.render(sheet) for sheet in sheets if sheet != Sheet()))
+            print(plain.document(sheets))
 
     def data(self, data: Any) -> None:
         """Print JSON."""

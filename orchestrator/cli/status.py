@@ -23,12 +23,17 @@ def register(app: typer.Typer) -> None:
 def status(desk: Desk) -> None:
     """Show the lab at a glance: hosts, what runs, what waits and why."""
     lab = desk.lab.get("status")
+    desk.screen.show(lab, *status_sheets(lab))
+
+
+def status_sheets(lab: Mapping[str, Any]) -> tuple[Sheet, ...]:
+    """Hosts, what runs, what waits, and the sum of it all."""
     sheets = [hosts_sheet(lab["hosts"])]
     if lab["running"]:
         sheets.append(runs_sheet(lab["running"]))
     if lab["waiting"]:
         sheets.append(_waiting_sheet(lab))
-    desk.screen.show(lab, *sheets, _summary_sheet(lab))
+    return (*sheets, _summary_sheet(lab))
 
 
 def _waiting_sheet(lab: Mapping[str, Any]) -> Sheet:

@@ -39,7 +39,7 @@ def _pairs(sheet: Sheet) -> Table:
 
 
 def _table(sheet: Sheet) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False, show_edge=False)
     for column in sheet.columns:
         table.add_column(
             Text(column.header), justify="right" if column.right else "left", overflow="fold"
