@@ -69,8 +69,13 @@ TARGETS: Final = {
         Target(
             "x86_64", re.compile("x86_64|amd64"), ("-target", "x86_64-linux-none", "-mcpu=x86_64")
         ),
-        # every 32-bit x86: nothing that a 486 lacks, so one binary serves all
-        Target("i486", re.compile("i[3-6]86|x86"), ("-target", "x86-linux-none", "-mcpu=i486")),
+        # every 32-bit x86: nothing that a 486 lacks, so one binary serves all. The address, because
+        # the linker's own choice is the lowest that kernels let a process map
+        Target(
+            "i486",
+            re.compile("i[3-6]86|x86"),
+            ("-target", "x86-linux-none", "-mcpu=i486", "-Wl,--image-base=0x8048000"),
+        ),
         Target(
             "aarch64",
             re.compile("aarch64|arm64"),
