@@ -124,10 +124,14 @@ tools() {
     done
 }
 
-commands() { # every name that PATH leads to
+commands() { # every name that PATH leads to, or that the shell is itself
     (
         IFS=:
         for facts_path in $PATH; do ls "$facts_path"; done
+        case $(command -v ls) in
+        /*) ;;
+        *) busybox --list ;;
+        esac
     ) | sort -u
 }
 

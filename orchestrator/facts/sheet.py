@@ -59,12 +59,13 @@ class Sheet:
 def read(raw: bytes) -> Sheet:
     """The entries of an output; of a name that comes twice the first. Any bytes are accepted."""
     text = raw.decode("utf-8", "replace").replace("\r\n", "\n")
-    markers = list(_MARKER.finditer(text if text.endswith("\n") else text + "\n"))
+    text = text if text.endswith("\n") else text + "\n"
+    markers = list(_MARKER.finditer(text))
     entries: dict[str, Entry] = {}
-    for marker, following in zip(markers, [*markers[1:], None], strict=True):
+    for index, marker in enumerate(markers):
         name, status = marker.groups()
-        content = text[marker.end() : following.start() if following else len(text)]
-        content = content.removesuffix("\n")
+        end = markers[index + 1].start() if index + 1 < len(markers) else len(text)
+        content = text[marker.end() : end].removesuffix("\n")
         if status == "ok" or status.startswith("cut "):
             entry = Entry(content=content, cut=status != "ok")
         else:
