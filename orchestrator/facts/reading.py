@@ -91,6 +91,11 @@ class Facts:
     #: every command that PATH leads to; None: the list is not known or not whole
     commands: frozenset[str] | None = None
 
+    @property
+    def available(self) -> frozenset[str]:
+        """Every program that is known to be there."""
+        return frozenset(self.tools) | (self.commands or frozenset())
+
 
 def interpret(raw: bytes) -> Facts:
     """The facts in an output of the snippet. Any bytes are accepted; what is missing is None."""
