@@ -83,15 +83,9 @@ def _sentence(error: ErrorDetails, context: Mapping[str, Any]) -> str:
             return "here stands a list"
         case "dict_type" | "model_type":
             return "here stands a mapping (name: value)"
-        case "too_short":
-            return "the list is empty; it needs at least one value"
         case "missing" | "too_long":
-            return f"the list needs {_length(error)} values"
+            return "the list has not as many values as it needs"
     return error["msg"]
-
-
-def _length(error: ErrorDetails) -> str:
-    return str(error.get("ctx", {}).get("max_length", "more"))
 
 
 def _shown(value: object) -> str:

@@ -44,7 +44,7 @@ class Metric(typed.Part):
     name: typed.MetricName
     unit: typed.Unit
     better: Better
-    sources: tuple[From, ...] = Field(alias="from", min_length=1)
+    sources: tuple[From, ...] = Field(alias="from")
     over_repeats: Literal["median", "mean", "hmean", "min", "max", "sum"] = "median"
     valid: tuple[typed.Number, typed.Number] | None = None
     primary: typed.Bool = False
@@ -57,6 +57,8 @@ class Metric(typed.Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if not self.sources:
+            raise typed.fault("a metric has a source; here is none", "from")
         if self.valid and self.valid[0] > self.valid[1]:
             raise typed.fault("the smallest valid value comes first", "valid")
         if self.primary and not self.needed:
@@ -68,5 +70,11 @@ class Monitor(typed.Part):
     """Files of /proc and /sys, read before and after the run stage."""
 
     name: typed.Slug
-    read: tuple[typed.ProcPath, ...] = Field(min_length=1)
+    read: tuple[typed.ProcPath, ...]
     every: typed.Duration | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.read:
+            raise typed.fault("a monitor reads at least one file", "read")
+        return self

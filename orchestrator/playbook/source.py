@@ -160,7 +160,9 @@ class _Builder:
         if key == "<<":
             raise self._refuse(place, "merge key <<: write the fields out")
         if not _KEY.fullmatch(key):
-            raise self._refuse(place, f"the key {key[:40]!r} is no plain word; quote a text with , or :")
+            raise self._refuse(
+                place, f"the key {key[:40]!r} is no plain word; quote a text with , or :"
+            )
         if isinstance(top.value, dict) and key in top.value:
             raise self._refuse(place, f"the key {key!r} is given twice")
         self.keys[(*top.loc, key)] = place
