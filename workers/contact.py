@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.resources
 import logging
 from typing import Final
 
 from orchestrator.contract import errors, messages
 from orchestrator.contract.checksum import digest
-from workers import hostcall, pool
+from workers import hostcall, payload, pool
 from workers.deadline import Deadline
 
 _log = logging.getLogger(__name__)
 
-_MEET: Final = importlib.resources.files("workers.payload").joinpath("meet.sh")
-_HOSTRUN: Final = importlib.resources.files("workers.payload").joinpath("hostrun.sh")
+#: hostrun.sh, executed from where it was written to, puts itself on the shelf like any other file
+_BRING: Final = 'umask 077; cat >"$0" && exec /bin/sh "$0" "$@" <"$0"'
 
 
 class Contact:
@@ -43,7 +42,7 @@ class Contact:
         if link.meeting is None:
             nonce = hostcall.new_nonce()
             command = f"exec /bin/sh -s -- {nonce} {self._ref.base or ''}".rstrip()
-            answer = self._ask(command, nonce, "meet", stdin=_MEET.read_bytes())
+            answer = self._ask(command, nonce, "meet", stdin=payload.meet_script())
             link.meeting = hostcall.Meeting.read(answer)
         return link.meeting
 
@@ -93,16 +92,14 @@ class Contact:
 
     def _shelve_hostrun(self, meeting: hostcall.Meeting) -> str:
         """The name of hostrun.sh on the host's shelf, where it is put if it is missing."""
-        script = _HOSTRUN.read_bytes()
+        script = payload.hostrun_script()
         name = f"hostrun-{short_hash(script)}.sh"
         if name not in meeting.shelf:
             nonce = hostcall.new_nonce()
             new = f"{meeting.base}/bin/.new.{nonce}"
-            words = (nonce, meeting.base, self._lab, "shelve", name)
-            checksum = _checksum(meeting, script)
-            # executed from there, it puts itself on the shelf, by the same checks as any file
-            steps = f"umask 077; cat >{new} && exec /bin/sh {new} {' '.join((*words, *checksum))}"
-            self._ask(f"exec /bin/sh -c '{steps}'", nonce, "shelve", stdin=script)
+            words = (nonce, meeting.base, self._lab, "shelve", name, *_checksum(meeting, script))
+            command = f"exec /bin/sh -c '{_BRING}' {new} {' '.join(words)}"
+            self._ask(command, nonce, "shelve", stdin=script)
             meeting.shelf.add(name)
         return name
 
