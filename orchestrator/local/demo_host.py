@@ -50,10 +50,8 @@ class DemoHost:
 
 
 @contextmanager
-def running(
-    folder: Path, *, authorized: Path, environ: Mapping[str, str], port: int = 0
-) -> Iterator[DemoHost]:
-    """A demo host while the block lasts; its host key is kept in ``folder``.
+def running(folder: Path, *, authorized: Path, environ: Mapping[str, str]) -> Iterator[DemoHost]:
+    """A demo host while the block lasts; its port and host key are kept in ``folder``.
 
     Raises: LabError.
     """
@@ -63,7 +61,7 @@ def running(
     child = process.start(
         process.python(
             "orchestrator.local.demo_host",
-            *("--folder", str(folder), "--authorized", str(authorized), "--port", str(port)),
+            *("--folder", str(folder), "--authorized", str(authorized)),
         ),
         log=folder / "log",
         environ=environ,
@@ -89,19 +87,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="demo_host", description=__doc__)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--authorized", type=Path, required=True, help="a public key")
-    parser.add_argument("--port", type=int, default=0)
     given = parser.parse_args()
     # a server started in the background may have inherited "ignore", and so would its commands
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
-    asyncio.run(_serve(given.folder, given.authorized, given.port))
+    asyncio.run(_serve(given.folder, given.authorized))
 
 
-async def _serve(folder: Path, authorized: Path, port: int) -> None:
+async def _serve(folder: Path, authorized: Path) -> None:
     key = _host_key(folder / "host_key")
+    # the address that a lab knows this host by
+    kept = folder / "port"
     acceptor = await asyncssh.listen(
         ADDRESS,
-        port,
+        int(kept.read_text()) if kept.exists() else 0,
         server_host_keys=[key],
         authorized_client_keys=str(authorized),
         password_auth=False,
@@ -114,6 +113,7 @@ async def _serve(folder: Path, authorized: Path, port: int) -> None:
         agent_forwarding=False,
         x11_forwarding=False,
     )
+    kept.write_text(str(acceptor.get_port()))
     public = key.convert_to_public()
     shown = {
         "port": acceptor.get_port(),

@@ -142,6 +142,9 @@ class Lab:
         for name, module in MODULES.items():
             self._kept[name] = _Kept(name, self._launcher(name, module, environ))
         self._await_api()
+        if self.api_url:
+            # one started again keeps its address, as clients know it
+            environ[settings_.API_PORT] = str(urlsplit(self.api_url).port)
 
     def _start_broker(self, running: ExitStack) -> str:
         current = running.enter_context(ExitStack())
@@ -193,13 +196,12 @@ class Lab:
 
     def _stop(self) -> None:
         # first those that make work, last the one that takes in what was done
-        running = [
-            self._kept[name].process
-            for name in ("api", "controller", "worker", "collector")
-            if name in self._kept
-        ]
-        for each in running:
-            process.stop(each, patience_s=_PATIENCE_S)
+        for names in (("api", "controller", "worker"), ("collector",)):
+            running = [self._kept[name].process for name in names if name in self._kept]
+            for each in running:
+                each.terminate()
+            for each in running:
+                process.stop(each, patience_s=_PATIENCE_S)
 
 
 class _Kept:

@@ -19,16 +19,32 @@ def held(settings: Settings) -> Iterator[None]:
 
     Raises: LabRunning where another lab owns it; StoreReadOnly.
     """
-    with _writable(settings):
+    with writable(settings):
         settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(settings.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _lock(descriptor, settings)
-        with _writable(settings):
+        with writable(settings):
             _fill(settings)
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def writable(settings: Settings) -> Iterator[None]:
+    """Translate that the state folder cannot be written.
+
+    Raises: StoreReadOnly.
+    """
+    try:
+        yield
+    except OSError as error:
+        what = "is on a full disk" if error.errno == errno.ENOSPC else "cannot be written"
+        raise errors.StoreReadOnly(
+            f"the state folder {settings.state} {what} ({error.strerror}): "
+            "choose another with --state or BENCHRACK_STATE"
+        ) from error
 
 
 def _lock(descriptor: int, settings: Settings) -> None:
@@ -40,7 +56,7 @@ def _lock(descriptor: int, settings: Settings) -> None:
             f"a lab is already running on {settings.state} (process {pid}): use it, end it, "
             "or choose another state folder"
         ) from error
-    with _writable(settings):
+    with writable(settings):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
@@ -65,15 +81,3 @@ def _fill(settings: Settings) -> None:
         keys.write_secret(settings.token_file, secrets.token_urlsafe(32).encode())
     # an address that a killed API left would be of nobody, or of somebody else
     settings.api_file.unlink(missing_ok=True)
-
-
-@contextmanager
-def _writable(settings: Settings) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        what = "is on a full disk" if error.errno == errno.ENOSPC else "cannot be written"
-        raise errors.StoreReadOnly(
-            f"the state folder {settings.state} {what} ({error.strerror}): "
-            "choose another with --state or BENCHRACK_STATE"
-        ) from error

@@ -193,13 +193,13 @@ def test_a_key_that_is_not_authorised_is_refused(host: demo_host.DemoHost, tmp_p
         connect(host, stranger)
 
 
-def test_host_key_is_kept_over_restarts(tmp_path: Path, key: Path) -> None:
+def test_host_key_and_port_are_kept_over_restarts(tmp_path: Path, key: Path) -> None:
     shown = []
     for _ in range(2):
         with demo_host.running(
             tmp_path, authorized=key.with_suffix(".pub"), environ=os.environ
         ) as host:
-            shown.append(host.host_key)
+            shown.append((host.host_key, host.port))
 
     assert shown[0] == shown[1]
 
