@@ -1,25 +1,33 @@
-"""The lab's API as the command line sees it: JSON, text or bytes, or an error of the lab."""
+"""The lab's API as the command line sees it: JSON or bytes, or an error of the lab.
+
+It uses the standard library's HTTP client: a command is over before a larger one is imported.
+"""
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from orchestrator.contract import errors
 from orchestrator.settings import Settings
-
-if TYPE_CHECKING:
-    import httpx
 
 URL: Final = "BENCHRACK_URL"
 TOKEN: Final = "BENCHRACK_TOKEN"
 
 #: seconds; enrolling a host connects twice, each within its own deadline
 _PATIENCE_S: Final = 180.0
-_CONNECT_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    body: bytes
 
 
 class Client:
@@ -41,72 +49,89 @@ class Client:
 
         Raises: LabError.
         """
-        return self._ask("GET", path, query).content
+        return self._ask("GET", path, query).body
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """What the API answers to an order.
 
         Raises: LabError.
         """
-        return self._json(self._ask("POST", path, {}, json=body))
+        data = b"" if body is None else json.dumps(body).encode()
+        return self._json(self._ask("POST", path, {}, data=data, kind="application/json"))
 
     def post_bytes(self, path: str, data: bytes, **query: Any) -> Any:
         """What the API answers to a document.
 
         Raises: LabError.
         """
-        headers = {"Content-Type": "text/plain"}
-        return self._json(self._ask("POST", path, query, content=data, headers=headers))
+        return self._json(self._ask("POST", path, query, data=data, kind="text/plain"))
 
     def _ask(
-        self, method: str, path: str, query: Mapping[str, Any], **options: Any
-    ) -> httpx.Response:
-        import httpx
-
-        params = {name: value for name, value in query.items() if value not in (None, (), [])}
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any],
+        *,
+        data: bytes | None = None,
+        kind: str = "",
+    ) -> _Answer:
+        given = {name: value for name, value in query.items() if value is not None}
+        place = f"{self._url.path}/api/v1/{path}?{urlencode(given, doseq=True)}"
+        headers = {"Authorization": f"Bearer {self._token}"}
+        if kind:
+            headers["Content-Type"] = kind
+        connection = self._connection()
         try:
-            response = self._connection.request(method, path, params=params, **options)
-        except httpx.ConnectError as error:
+            connection.connect()
+        except OSError as error:
             raise self._nobody() from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise errors.ApiError(f"the lab's API broke off: {error or type(error)}") from error
-        if response.is_error:
-            raise _refusal(response)
-        return response
-
-    @cached_property
-    def _connection(self) -> httpx.Client:
-        import httpx
-
-        return httpx.Client(
-            base_url=f"{self._url}/api/v1/",
-            headers={"Authorization": f"Bearer {self._token}"},
-            timeout=httpx.Timeout(_PATIENCE_S, connect=_CONNECT_S),
-            # the lab is on this machine, and no proxy is to see the token
-            trust_env=False,
-        )
-
-    @cached_property
-    def _url(self) -> str:
-        given = self._environ.get(URL)
-        if given:
-            if not given.startswith(("http://", "https://")):
-                raise errors.SettingsError(
-                    f"{URL}: not the URL of an API, as http://127.0.0.1:8000"
-                )
-            return given.rstrip("/")
         try:
-            return str(json.loads(self._settings.api_file.read_text())["url"])
+            connection.request(method, place, body=data, headers=headers)
+            response = connection.getresponse()
+            answer = _Answer(response.status, response.read())
+        except (OSError, http.client.HTTPException) as error:
+            why = str(error) or type(error).__name__
+            raise errors.ApiError(f"the lab's API broke off its answer: {why}") from error
+        finally:
+            connection.close()
+        if answer.status >= 400:
+            raise self._refusal(answer)
+        return answer
+
+    def _connection(self) -> http.client.HTTPConnection:
+        secure = self._url.scheme == "https"
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        return kind(self._url.hostname or "", self._url.port, timeout=_PATIENCE_S)
+
+    @cached_property
+    def _url(self) -> SplitResult:
+        given = self._environ.get(URL)
+        try:
+            url = urlsplit((given or self._announced()).rstrip("/"))
+            if url.scheme in ("http", "https") and url.hostname and url.port != 0:
+                return url
+        except ValueError as error:
+            raise self._no_url() from error
+        raise self._no_url()
+
+    def _announced(self) -> str:
+        """The address that the running API wrote into the state folder."""
+        try:
+            found: object = json.loads(self._settings.api_file.read_bytes())
         except FileNotFoundError as error:
             raise self._nobody() from error
         except OSError as error:
             raise errors.SettingsError(
                 f"{self._settings.api_file}: cannot be read ({error.strerror})"
             ) from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise errors.ApiError(
-                f"{self._settings.api_file}: holds no address of an API; restart the lab"
-            ) from error
+        return str(found.get("url", "")) if isinstance(found, dict) else ""
+
+    def _no_url(self) -> errors.LabError:
+        if self._environ.get(URL):
+            return errors.SettingsError(f"{URL}: not the URL of an API, as http://127.0.0.1:8000")
+        return errors.ApiError(
+            f"{self._settings.api_file}: holds no address of an API; restart the lab"
+        )
 
     @cached_property
     def _token(self) -> str:
@@ -128,32 +153,30 @@ class Client:
             f"no lab is running on {self._settings.state}; start one with: benchrack up"
         )
 
-    @staticmethod
-    def _json(response: httpx.Response) -> Any:
+    def _json(self, answer: _Answer) -> Any:
         try:
-            return response.json()
+            return json.loads(answer.body)
         except ValueError as error:
-            raise _stranger(response) from error
+            raise self._stranger(answer) from error
 
+    def _refusal(self, answer: _Answer) -> errors.LabError:
+        """The error that an answer tells of, as the class that it was raised as."""
+        try:
+            told = json.loads(answer.body)["error"]
+            code, message = str(told["code"]), str(told["message"])
+        except (ValueError, KeyError, TypeError):
+            return self._stranger(answer)
+        fallback = errors.LabError if answer.status >= 500 else errors.InputError
+        return {kind.code: kind for kind in _tree(errors.LabError)}.get(code, fallback)(message)
 
-def _refusal(response: httpx.Response) -> errors.LabError:
-    """The error that an answer tells of, as the class that it was raised as."""
-    try:
-        told = response.json()["error"]
-        code, message = str(told["code"]), str(told["message"])
-    except (ValueError, KeyError, TypeError):
-        return _stranger(response)
-    fallback = errors.LabError if response.is_server_error else errors.InputError
-    return {kind.code: kind for kind in _tree(errors.LabError)}.get(code, fallback)(message)
+    def _stranger(self, answer: _Answer) -> errors.ApiError:
+        place = f"{self._url.scheme}://{self._url.netloc}"
+        return errors.ApiError(
+            f"what answers at {place} is not benchrack's API (HTTP status {answer.status})"
+        )
 
 
 def _tree(kind: type[errors.LabError]) -> Iterator[type[errors.LabError]]:
     yield kind
     for child in kind.__subclasses__():
         yield from _tree(child)
-
-
-def _stranger(response: httpx.Response) -> errors.ApiError:
-    place = f"{response.url.scheme}://{response.url.netloc.decode()}"
-    status = response.status_code
-    return errors.ApiError(f"what answers at {place} is not benchrack (HTTP status {status})")

@@ -58,6 +58,6 @@ def check_playbooks(path: Path) -> tuple[tuple[str, str], ...]:
 
 def playbook_schema() -> dict[str, Any]:
     """The JSON schema of playbooks."""
-    from orchestrator.playbook.model import Playbook
+    from orchestrator.playbook import model
 
-    return Playbook.model_json_schema()
+    return model.schema()

@@ -64,7 +64,8 @@ def test_lent_key_is_taken_away_when_the_host_is_refused(settings: Settings, fil
             seen.append(kept.exists())
             raise errors.HostRefused
 
-    pytest.raises(errors.HostRefused, refuse)
+    with pytest.raises(errors.HostRefused):
+        refuse()
     assert seen == [True]
     assert not kept.exists()
 
