@@ -8,6 +8,7 @@ backend, no remote control, and no retries but the reconciler's own.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from queue import Empty
@@ -21,6 +22,8 @@ from kombu.simple import SimpleBuffer
 
 from orchestrator.contract import errors
 from orchestrator.contract.messages import Envelope
+
+log = logging.getLogger("benchrack.broker")
 
 RESULTS = "results"
 #: a wake-up for the controller, never a carrier of facts
@@ -111,9 +114,6 @@ def send(app: Celery, task: str, queue: str, envelope: Envelope) -> None:
 class Bell:
     """Wakes the controller. A ring that is lost costs a tick, never a fact."""
 
-    #: rings that may lie unheard; more would tell nothing new
-    MOST = 4
-
     def __init__(self, app: Celery) -> None:
         self._app = app
         self._lock = threading.Lock()
@@ -126,6 +126,15 @@ class Bell:
             self._buffer = SimpleBuffer(self._connection, WAKE)
         return self._buffer
 
+    def _troubles(self) -> tuple[type[Exception], ...]:
+        transport = self._app.connection_for_write()
+        return (
+            OperationalError,
+            OSError,
+            *transport.connection_errors,
+            *transport.channel_errors,
+        )
+
     def close(self) -> None:
         """Give the connection back."""
         connection, self._connection, self._buffer = self._connection, None, None
@@ -136,27 +145,28 @@ class Bell:
         """Wake the controller, if the broker can be reached."""
         with self._lock:
             try:
-                buffer = self._open()
-                if buffer.qsize() < self.MOST:
-                    buffer.put("")
-            except (OperationalError, OSError):
+                self._open().put("")
+            except self._troubles() as error:
                 # the tick of the controller does what this ring would have done
+                log.debug("no ring: %s", error)
                 self.close()
 
     def wait(self, seconds: float) -> bool:
         """Wait for a ring, at most this long; all that lie there are heard at once."""
         begun = time.monotonic()
+        heard = False
         with self._lock:
             try:
                 buffer = self._open()
                 buffer.get(timeout=max(seconds, 0.01))
-                while buffer.qsize():
+                heard = True
+                while True:
                     buffer.get(block=False)
             except Empty:
-                return False
-            except (OperationalError, OSError):
+                return heard
+            except self._troubles() as error:
+                log.debug("cannot hear: %s", error)
                 self.close()
                 # without a broker the tick goes on
                 time.sleep(max(0.0, min(seconds - (time.monotonic() - begun), 1.0)))
-                return False
-        return True
+                return heard

@@ -19,7 +19,7 @@ from orchestrator import settings as settings_
 from orchestrator.contract import errors
 from orchestrator.local import broker, process, state
 from orchestrator.settings import Settings
-from orchestrator.store import session
+from orchestrator.store import schema
 
 #: processes of a lab and their modules, in the order of their start
 MODULES: Final = {
@@ -136,7 +136,7 @@ class Lab:
         running.callback(self.settings.api_file.unlink, missing_ok=True)
         url = self.settings.broker_url or self._start_broker(running)
         broker.check(url)
-        session.prepare(self.settings.database_url)
+        schema.prepare(self.settings.database_url)
         environ = entry_environment(self.settings, self._environ, url)
         running.callback(self._stop)
         for name, module in MODULES.items():

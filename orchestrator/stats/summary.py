@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from scipy.special import stdtrit
-
 from orchestrator.contract import errors
 from orchestrator.contract.domain import Note
 
@@ -87,6 +85,9 @@ class Moments:
         """The 95 % t interval of the mean; None for a single value."""
         if self.sd is None:
             return None
+        # half a second to import, and most processes that keep moments never ask for this
+        from scipy.special import stdtrit
+
         half = float(stdtrit(self.n - 1, 0.975)) * self.sd / math.sqrt(self.n)
         return self.mean - half, self.mean + half
 

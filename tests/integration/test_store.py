@@ -32,7 +32,7 @@ from orchestrator.contract.domain import (
 from orchestrator.planner import Point, plan
 from orchestrator.runs import Ending, Job, Run
 from orchestrator.stats.summary import Moments
-from orchestrator.store import hosts, results, runs, session, tables
+from orchestrator.store import hosts, results, runs, schema, session, tables
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KERNEL = KernelIdentity(
@@ -43,7 +43,7 @@ KERNEL = KernelIdentity(
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[session.Store]:
     url = f"sqlite:///{tmp_path / 'lab.db'}"
-    session.prepare(url)
+    schema.prepare(url)
     opened = session.Store(url)
     yield opened
     opened.close()
@@ -100,7 +100,7 @@ def test_prepare_twice_keeps_the_lab(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'lab.db'}"
     seen = set()
     for _ in range(2):
-        session.prepare(url)
+        schema.prepare(url)
         opened = session.Store(url)
         with opened.reading() as db:
             seen.add(session.lab_id(db))
@@ -110,20 +110,20 @@ def test_prepare_twice_keeps_the_lab(tmp_path: Path) -> None:
 
 def test_prepare_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "lab.db"
-    session.prepare(f"sqlite:///{path}")
+    schema.prepare(f"sqlite:///{path}")
     raw = sqlite3.connect(path)
     raw.execute("UPDATE alembic_version SET version_num = '9999'")
     raw.commit()
     raw.close()
     with pytest.raises(errors.StoreTooNew, match="newer benchrack"):
-        session.prepare(f"sqlite:///{path}")
+        schema.prepare(f"sqlite:///{path}")
 
 
 def test_prepare_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "lab.db"
     path.write_bytes(b"this is no database, and long enough to be looked at " * 40)
     with pytest.raises(errors.StoreError, match="not a database"):
-        session.prepare(f"sqlite:///{path}")
+        schema.prepare(f"sqlite:///{path}")
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def read_only(tmp_path: Path) -> Iterator[Path]:
 
 def test_prepare_read_only_folder_is_refused(read_only: Path) -> None:
     with pytest.raises(errors.StoreReadOnly, match="cannot be written"):
-        session.prepare(f"sqlite:///{read_only / 'lab.db'}")
+        schema.prepare(f"sqlite:///{read_only / 'lab.db'}")
 
 
 def test_lease_many_at_once_grants_one_and_fences_grow(store: session.Store) -> None:
