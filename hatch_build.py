@@ -1,4 +1,8 @@
-"""Build hook: a wheel carries the probe for every target, an editable install compiles it."""
+"""Build hook: what a wheel carries beyond the packages.
+
+The probe, compiled for every target, as workers/payload/bin; and the catalogue, as
+orchestrator/_playbooks. An editable install reads playbooks/ and compiles the probe on demand.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from workers.payload.rackprobe import build
 
 
-class ProbeHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Puts the binaries and their manifest into workers/payload/bin of a wheel."""
+class WheelHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Adds the binaries with their manifest, and the playbooks."""
 
     def dependencies(self) -> list[str]:
         """What pip has to fetch for the build: the compiler, unless the binaries are up to date."""
@@ -24,9 +28,14 @@ class ProbeHook(BuildHookInterface):  # type: ignore[type-arg]
         return [f"ziglang=={build.ZIG_VERSION}"] if stale else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile what is missing or stale before the wheel's files are gathered."""
+        """Prepare the additions before the wheel's files are gathered."""
         if version == "editable":
             return
+        build_data["force_include"][str(Path(self.root, "playbooks"))] = "orchestrator/_playbooks"
+        build_data["artifacts"].append("/workers/payload/bin/*")
+        self._compile()
+
+    def _compile(self) -> None:
         build.PREBUILT.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory() as cache:
             for target in build.TARGETS.values():
@@ -36,4 +45,3 @@ class ProbeHook(BuildHookInterface):  # type: ignore[type-arg]
         manifest = {name: build.content_hash(target) for name, target in build.TARGETS.items()}
         text = json.dumps(manifest, indent=1) + "\n"
         (build.PREBUILT / build.MANIFEST).write_text(text, encoding="ascii")
-        build_data["artifacts"].append(f"/{build.PREBUILT.relative_to(self.root)}/*")
