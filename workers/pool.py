@@ -72,6 +72,11 @@ class Slot:
             with self._guard:
                 self._attending = False
 
+    @property
+    def pressed(self) -> bool:
+        """Whether a kill waits for the slot."""
+        return self._urgent > 0
+
     @contextmanager
     def hold(self, *, deadline: Deadline, urgent: bool) -> Iterator[Slot]:
         """Hold the slot. ``urgent`` does not wait for an attending to end: it ends it.

@@ -35,7 +35,7 @@ def stock_rackprobe(contact: Contact, cache: Path) -> None:
     meeting = contact.meet()
     if meeting.stocked:
         return
-    binary = _binary(meeting.arch, cache)
+    binary = rackprobe_for(meeting.arch, cache)
     if binary is not None:
         name = f"rackprobe-{short_hash(binary)}"
         contact.shelve(name, binary)
@@ -46,7 +46,8 @@ def stock_rackprobe(contact: Contact, cache: Path) -> None:
     meeting.stocked = True
 
 
-def _binary(arch: str, cache: Path) -> bytes | None:
+def rackprobe_for(arch: str, cache: Path) -> bytes | None:
+    """The probe for a machine as ``uname -m`` names it; None if there is none to be had."""
     try:
         path = build.binary(build.target_for(arch), cache=cache / "rackprobe")
     except errors.Misfit as error:
