@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_COMMAND: Final = re.compile(r"(?<![\w/.-])\S*\biperf2?(?:[ \n]+-{1,2}\w[\w-]*(?:[ =]+(?!-)\S+)?)+")
+_COMMAND: Final = re.compile(
+    r"(?<![\w/.-])[\w/.-]{0,200}\biperf2?(?:[ \n]+-{1,2}\w[\w-]*(?:[ =]+(?!-)\S+)?)+"
+)
 _OPTION: Final = re.compile(r"(?<!\S)(-{1,2}\w[\w-]*)(?:[ =\n]+([^\s-]\S*))?")
 _NO_ARGUMENT: Final = re.compile("-[CDNRUVZdehmrsuvz]")
 _LONG: Final = {"--client": "-c", "--parallel": "-P", "--time": "-t"}
@@ -49,12 +51,7 @@ def last(body: str, begin: int, end: int) -> Settings | None:
     options = {
         _LONG.get(name, name): value for name, value in _OPTION.findall(body[slice(*found[-1])])
     }
-    # the tool's own defaults
-    return Settings(
-        server=options.get("-c"),
-        streams=options.get("-P", "1"),
-        seconds=options.get("-t", "10"),
-    )
+    return Settings(server=options.get("-c"), streams=options.get("-P"), seconds=options.get("-t"))
 
 
 def _end(found: re.Match[str]) -> int:

@@ -12,8 +12,10 @@ from typing import Final
 
 from orchestrator.importers import command
 
-LABEL: Final = r"(?:linux-|v)?\d+\.\d+[\w.+~-]*\w|\d+\.\d+"
+LABEL: Final = r"(?:linux-|v)?\d+\.\d+[\w.+~-]*[\w+~]|\d+\.\d+"
 
+#: punctuation around a heading
+_MARKS: Final = " .:;,-=*"
 #: a heading is short; of a longer text its end is taken
 _LONGEST: Final = 80
 _AT_END: Final = re.compile(
@@ -84,11 +86,10 @@ def _spaces(text: str) -> str:
 def _group(before: str) -> str:
     """The heading of a group: what stands on the label's line, else the paragraph above it."""
     *above, same_line = before.split("\n")
-    text = _LEAD.sub("", same_line).strip()
+    text = _LEAD.sub("", same_line).strip(_MARKS)
     if not text:
         paragraphs = re.split(r"\n\s*\n", "\n".join(above).rstrip())
-        text = " ".join(paragraphs[-1].split())
-    text = text.strip(" .:;,-=*")
+        text = " ".join(paragraphs[-1].split()).strip(_MARKS)
     sentence = re.split(r"[.!?:;]\s+", text)[-1].strip()
     if re.fullmatch(rf"(?:{LABEL})\s*(?:\([^()]*\))?", sentence):
         return ""

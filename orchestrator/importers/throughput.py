@@ -7,6 +7,7 @@ whose figures contradict each other, refuses the source.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -32,7 +33,7 @@ _OTHER_TOOL: Final = re.compile(r"\s+(?:\d+\s+)?(?:sender|receiver)\b")
 #: pieces that nothing but a result line has
 _FRAGMENT: Final = re.compile(
     r"^ *\[?\s*SUM\b|\[\s*SUM\b(?=\W*\d)|\bSUM\s*\](?=\W*\d)"
-    r"|\d+(?:\.\d+)?\s*-\s*\d+(?:\.\d+)?\s+sec\b(?=\s+\S{0,12}\d|[^\n\[]{0,40}(?:Bytes|bits/))"
+    r"|(?<![\d.])\d+(?:\.\d+)?\s*-\s*\d+(?:\.\d+)?\s+sec\b(?=\s+\S{0,12}\d|[^\n\[]{0,40}(?:Bytes|bits/))"
     r"|Bytes\s+\S+\s+[KMG]?bits/sec",
     re.MULTILINE,
 )
@@ -73,11 +74,14 @@ def read(text: Text, begin: int, end: int) -> Iterator[ImportedRun]:
 
 
 def _refuse_fragments(text: Text, begin: int, end: int, lines: list[re.Match[str]]) -> None:
-    whole = [line.span() for line in (*lines, *_STREAM.finditer(text.body, begin, end))]
+    whole = sorted(line.span() for line in (*lines, *_STREAM.finditer(text.body, begin, end)))
     for piece in _FRAGMENT.finditer(text.body, begin, end):
-        if not any(first <= piece.end() - 1 and piece.start() < last for first, last in whole):
+        before = bisect_left(whole, piece.span())
+        around = whole[max(0, before - 1) : before + 1]
+        if not any(first < piece.end() and piece.start() < last for first, last in around):
+            number = 1 + sum(line.start() < piece.start() for line in lines)
             raise errors.ImportRefused(
-                f"{text.where(piece.start())}: this [SUM] line is damaged: "
+                f"{text.where(piece.start())}: [SUM] line number {number} of the mail is damaged: "
                 f"{text.excerpt(piece.start())!r}; nothing was imported"
             )
 
