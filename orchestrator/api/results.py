@@ -36,6 +36,8 @@ class TablesRequest(ResultsRequest):
     """Results to be shown."""
 
     format: Literal["json", "plain"] = "json"
+    #: leave out what does not stand for its playbook, unless nothing does
+    primary: bool = False
 
 
 class ExportRequest(ResultsRequest):
@@ -50,6 +52,8 @@ def show_results(
 ) -> tuple[ResultsTable, ...] | Response:
     """The tables, as objects or as text."""
     tables = service.results(lab, asked.query())
+    if asked.primary:
+        tables = tuple(table for table in tables if table.primary) or tables
     if asked.format == "plain":
         return answers.text("\n".join(plain(table) for table in tables))
     return tables

@@ -76,6 +76,7 @@ class Client:
         kind: str = "",
     ) -> _Answer:
         given = {name: value for name, value in query.items() if value is not None}
+        given = {name: "true" if value is True else value for name, value in given.items()}
         place = f"{self._url.path}/api/v1/{path}?{urlencode(given, doseq=True)}"
         headers = {"Authorization": f"Bearer {self._token}"}
         if kind:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, Final, ParamSpec
@@ -42,6 +42,7 @@ class Desk:
     state: Path | None = None
     #: the words after ``benchrack``, to be repeated in advice
     words: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     @cached_property
     def settings(self) -> Settings:
@@ -49,12 +50,12 @@ class Desk:
 
         Raises: SettingsError.
         """
-        return Settings.read(os.environ, state=self.state)
+        return Settings.read(self.environ, state=self.state)
 
     @cached_property
     def lab(self) -> Client:
         """The API of the lab; nothing is connected to before it is asked."""
-        return Client(self.settings)
+        return Client(self.settings, self.environ)
 
     def given(self, *, json: bool, plain: bool, state: Path | None) -> Desk:
         """The desk with what an option says about it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     command(app, "up")(up)
+    command(app, "demo")(demo)
 
 
 def up(desk: Desk) -> None:
@@ -33,6 +35,30 @@ def up(desk: Desk) -> None:
             desk.screen.say(f"the lab is up at {lab.api_url}, its state in {state}; Ctrl-C ends it")
 
     raise typer.Exit(lab_.up(desk.settings, environ=os.environ, ready=ready))
+
+
+def demo(desk: Desk) -> None:
+    """Show it all on this machine: hosts, jobs, tables. State is kept in ./demo-state."""
+    from orchestrator.cli import demo as script
+    from orchestrator.local import demo as local
+    from orchestrator.local.up import interruptible
+
+    settings = local.settings_of(desk.state, os.environ)
+    # an address or a token in the environment is of another lab
+    desk = replace(desk, state=settings.state, environ={})
+    with interruptible(), local.staged(settings, os.environ) as stage:
+        places = [
+            script.Place(
+                name=name,
+                address=host.address,
+                port=host.port,
+                user=host.user,
+                key=local.KEY,
+                fingerprint=host.fingerprint,
+            )
+            for name, host in stage.hosts.items()
+        ]
+        script.perform(desk, places, {name: local.mail(name) for name in local.MAILS})
 
 
 def check_playbooks(path: Path) -> tuple[tuple[str, str], ...]:

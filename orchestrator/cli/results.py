@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from orchestrator.cli import files
 from orchestrator.cli.command import Desk, command
+from orchestrator.cli.screen import Screen
 from orchestrator.cli.sheet import sentence
 from orchestrator.cli.text import count
 
@@ -51,26 +53,40 @@ def results(
     metric: Metric = None,
     host: Hosts = None,
     job: Job = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All metrics, not only the primary.")
+    ] = False,
     form: Annotated[Shown, typer.Option("--format", help="How they are shown.")] = Shown.TABLE,
 ) -> None:
     """Show the results, a row per host and kernel."""
     query = {"playbook": playbook, "metric": metric, "host": host, "job": job}
-    show_tables(desk, query, form)
-
-
-def show_tables(desk: Desk, query: dict[str, Any], form: Shown = Shown.TABLE) -> None:
-    """Print the tables of a query."""
     if desk.screen.json:
         desk.screen.data(desk.lab.get("results", **query))
-        return
-    if form is Shown.TABLE:
-        found = desk.lab.get_bytes("results", format="plain", **query)
+    elif form is Shown.TABLE:
+        show_tables(desk, query, every=every or metric is not None)
     else:
-        found = desk.lab.get_bytes("export", format=str(form), **query)
+        _show_text(desk.screen, desk.lab.get_bytes("export", format=str(form), **query))
+
+
+def show_tables(desk: Desk, query: Mapping[str, Any], *, every: bool = False) -> None:
+    """Print the tables of a query: of all metrics, or of those that stand for their playbook."""
+    primary = None if every else True
+    _show_text(desk.screen, desk.lab.get_bytes("results", format="plain", primary=primary, **query))
+    if not every:
+        tables = desk.lab.get("results", **query)
+        shown = any(table["primary"] for table in tables)
+        others = dict.fromkeys(table["metric"] for table in tables if not table["primary"])
+        if shown and others:
+            desk.screen.say(
+                f"also measured: {', '.join(others)}; see them with --all or --metric NAME"
+            )
+
+
+def _show_text(screen: Screen, found: bytes) -> None:
     if found.strip():
-        desk.screen.text(found.decode())
+        screen.text(found.decode())
     else:
-        desk.screen.show([], sentence(EMPTY))
+        screen.show([], sentence(EMPTY))
 
 
 def export(

@@ -12,6 +12,7 @@ import typer
 from orchestrator.cli.command import Desk
 from orchestrator.cli.job import all_finished, progress
 from orchestrator.cli.results import show_tables
+from orchestrator.cli.screen import Screen
 from orchestrator.cli.text import safe
 from orchestrator.contract import errors
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 #: seconds between two looks
 _LOOK_S: Final = 0.25
-#: states of a host that a person has to end
-_STUCK: Final = frozenset({"quarantined", "needs-care", "maintenance", "retired"})
 
 Job = Mapping[str, Any]
 
@@ -33,7 +32,7 @@ def until_ended(desk: Desk, job: Job) -> None:
     not all runs finished, or if the operator stops waiting.
     """
     try:
-        job = _watched(desk, job)
+        job = watch(desk, job)
     except KeyboardInterrupt as error:
         short = job["short_id"]
         desk.screen.say(
@@ -43,7 +42,7 @@ def until_ended(desk: Desk, job: Job) -> None:
         raise typer.Exit(1) from error
     if desk.screen.json:
         desk.screen.data(job)
-    elif job["outcomes"].get("finished"):
+    elif job["outcomes"]:
         show_tables(desk, {"job": job["id"]})
     if not all_finished(job):
         for reason in job["reasons"]:
@@ -51,15 +50,22 @@ def until_ended(desk: Desk, job: Job) -> None:
         raise typer.Exit(1)
 
 
-def _watched(desk: Desk, job: Job) -> Job:
-    with _progress(desk) as show:
+def watch(desk: Desk, job: Job) -> Job:
+    """Show a job's progress until it has ended; the job as it is then.
+
+    Raises: LabError if all that is left waits for hosts that cannot be used.
+    """
+    with _progress(desk.screen) as show:
         while True:
             job = desk.lab.get(f"jobs/{job['id']}")
             show(job)
             if job["done"] == job["total"]:
                 return job
-            if not _under_way(job):
-                _refuse_if_stuck(desk, job)
+            if job["blocked"] and not _under_way(job):
+                raise errors.HostError(
+                    f"job {job['short_id']} stays queued, as its hosts cannot be used now: "
+                    f"{'; '.join(job['reasons'])}"
+                )
             time.sleep(_LOOK_S)
 
 
@@ -67,43 +73,26 @@ def _under_way(job: Job) -> bool:
     return any(state not in ("queued", "ended") for state in job["states"])
 
 
-def _refuse_if_stuck(desk: Desk, job: Job) -> None:
-    stuck = {
-        host["name"]: host["sentence"] or host["state"]
-        for host in desk.lab.get("hosts")
-        if host["name"] in job["hosts"] and (host["unreachable"] or host["state"] in _STUCK)
-    }
-    if not stuck:
-        return
-    open_runs = [run for run in desk.lab.get(f"jobs/{job['id']}/runs") if run["state"] != "ended"]
-    waits = {run["host"] for run in open_runs}
-    if waits and waits <= stuck.keys():
-        why = "; ".join(f"{name}: {stuck[name]}" for name in sorted(waits))
-        raise errors.HostError(
-            f"job {job['short_id']} stays queued, as its hosts cannot be used now: {why}"
-        )
-
-
 @contextmanager
-def _progress(desk: Desk) -> Iterator[Callable[[Job], None]]:
+def _progress(screen: Screen) -> Iterator[Callable[[Job], None]]:
     """What shows each new state of a job: one line redrawn, or a line for each change."""
-    if not desk.screen.lively:
-        yield _line_by_line(desk)
+    if not screen.lively:
+        yield _line_by_line(screen)
         return
     from rich.live import Live
 
-    with Live(console=desk.screen.progress, transient=True, refresh_per_second=8) as live:
+    with Live(console=screen.progress, transient=True, refresh_per_second=8) as live:
         yield lambda job: live.update(_bar(job))
 
 
-def _line_by_line(desk: Desk) -> Callable[[Job], None]:
+def _line_by_line(screen: Screen) -> Callable[[Job], None]:
     said: list[Sequence[str]] = [()]
 
     def show(job: Job) -> None:
         lines = [f"job {job['short_id']}: {progress(job)}", *job["reasons"]]
         for line in lines:
             if line not in said[-1]:
-                desk.screen.say(line)
+                screen.say(line)
         said[-1] = lines
 
     return show
