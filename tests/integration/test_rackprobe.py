@@ -182,6 +182,18 @@ def test_stream_moves_bytes_in_every_stream(proto: str) -> None:
     assert reading.values["duration"].value == 1.0
 
 
+def test_stream_of_hours_needs_no_word_about_its_intervals() -> None:
+    nonce = os.urandom(8).hex()
+    probe = begun(nonce, "stream", "--duration", "86400", processes=3)
+
+    probe.send_signal(signal.SIGTERM)
+    out, _ = probe.communicate(timeout=20)
+
+    assert probe.returncode == 7
+    assert b"interrupted" in out
+    assert not processes_of(nonce)
+
+
 def test_stream_on_a_cpu_that_is_not_there_ends_with_permission() -> None:
     ended = probes.execute("stream", "--cpu-rx", "1000", "--duration", "0.5", *NONCE)
 

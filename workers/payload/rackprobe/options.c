@@ -151,7 +151,7 @@ static int check_together(const struct options *options)
 		COMPLAIN("--samples and --duration exclude each other");
 		return 0;
 	}
-	if (options->command == STREAM
+	if (options->interval_ms != NOT_GIVEN
 	    && options->duration_ms > INTERVALS_MAX * options->interval_ms) {
 		COMPLAIN("--duration holds more than 3600 times --interval");
 		return 0;
@@ -184,7 +184,7 @@ int options_parse(struct options *options, int argc, char **argv)
 		.cpu_rx = NOT_GIVEN,
 		.duration_ms = NOT_GIVEN,
 		.warmup_ms = 200,
-		.interval_ms = 1000,
+		.interval_ms = NOT_GIVEN,
 		.timeout_ms = NOT_GIVEN,
 	};
 	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)

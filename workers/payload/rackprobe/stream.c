@@ -6,7 +6,7 @@
 #include "report.h"
 #include "text.h"
 
-enum { DEFAULT_BLOCK = 131072, DEFAULT_DURATION_MS = 10000 };
+enum { DEFAULT_BLOCK = 131072, DEFAULT_DURATION_MS = 10000, DEFAULT_INTERVAL_MS = 1000 };
 /* seconds beyond the expected time after which the watchdog bites, and after which a child that
  * has not ended with the window is ended */
 enum { PATIENCE_S = 30, LINGER_S = 2 };
@@ -159,18 +159,31 @@ static int carry_out(struct field *field, const struct options *options, struct 
 	return 1;
 }
 
-int stream(const struct options *asked)
+/* What was asked for, with the defaults filled in. */
+static struct options complete(const struct options *asked)
 {
-	struct verdict verdict = {.code = EXIT_OK};
 	struct options options = *asked;
-	struct clock_facts clock = clock_measure();
-	uint64_t rest, count;
-	struct field *field;
 
 	if (options.duration_ms == NOT_GIVEN)
 		options.duration_ms = DEFAULT_DURATION_MS;
 	if (options.block == NOT_GIVEN)
 		options.block = DEFAULT_BLOCK;
+	if (options.interval_ms == NOT_GIVEN) {
+		options.interval_ms = DEFAULT_INTERVAL_MS;
+		while (options.duration_ms > INTERVALS_MAX * options.interval_ms)
+			options.interval_ms *= 2;
+	}
+	return options;
+}
+
+int stream(const struct options *asked)
+{
+	struct verdict verdict = {.code = EXIT_OK};
+	struct options options = complete(asked);
+	struct clock_facts clock = clock_measure();
+	uint64_t rest, count;
+	struct field *field;
+
 	count = divide((uint64_t)(options.duration_ms + options.interval_ms - 1),
 		       (uint64_t)options.interval_ms, &rest);
 	if (!report_open(&options, 65536 + (size_t)count * 128))
