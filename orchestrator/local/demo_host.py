@@ -174,6 +174,8 @@ async def _answer(
         ended.cancel()
     else:
         status = await ended
+        # a close without it would look like a connection that was cut
+        session.channel.write_eof()
         session.exit(status if status >= 0 else _SIGNALLED - status)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -69,11 +70,16 @@ def execute(
     with transport.open_session(timeout=10) as channel:
         channel.settimeout(20)
         channel.exec_command(command)
-        channel.sendall(data)
-        channel.shutdown_write()
+        # a command may end without reading all of it
+        with contextlib.suppress(OSError):
+            channel.sendall(data)
+            channel.shutdown_write()
         out = channel.makefile("rb").read()
         err = channel.makefile_stderr("rb").read()
-        return channel.recv_exit_status(), out, err
+        status = channel.recv_exit_status()
+        # sshd says so before it closes
+        assert channel.eof_received
+        return status, out, err
 
 
 def until(condition: Callable[[], object], seconds: float = 10.0) -> bool:
