@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import zip_longest
 from math import floor, log10
 from typing import Final
 
@@ -13,8 +14,9 @@ from typing import Final
 WIDTH: Final = 76
 #: what was not measured
 UNMEASURED: Final = "-"
-#: a wider key is broken over lines
-KEY_WIDTH: Final = 26
+#: a wider key is broken over lines; none to less than the lesser
+_WIDEST: Final = 26
+_NARROWEST: Final = 6
 _GAP: Final = "  "
 
 
@@ -41,13 +43,18 @@ def paragraph(text: str, *, indent: str = "") -> list[str]:
 
 def blocks(keys: Sequence[Column], columns: Sequence[Column], headings: Sequence[str]) -> list[str]:
     """Lines of a table. Keys stand left in each block; a new heading gets its own line."""
-    keys = [_wrapped_safe(key) for key in keys]
-    room = WIDTH - sum(_width(key) + len(_GAP) for key in keys)
+    keys = [
+        Column(ascii_only(key.header), tuple(ascii_only(cell) for cell in key.cells))
+        for key in keys
+    ]
+    widest = max(map(_width, columns), default=0)
+    widths = _shares([_width(key) for key in keys], WIDTH - widest)
+    room = WIDTH - sum(widths) - len(_GAP) * len(keys)
     lines: list[str] = []
     for part in _parts(columns, room):
         if lines:
             lines.append("")
-        lines += _block(keys, part, headings)
+        lines += _block(keys, widths, part, headings)
     return lines
 
 
@@ -74,21 +81,24 @@ def _places(value: float) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def _wrapped_safe(key: Column) -> Column:
-    return Column(ascii_only(key.header), tuple(ascii_only(cell) for cell in key.cells))
-
-
 def _width(column: Column) -> int:
-    longest = max(map(len, (column.header, *column.cells)))
-    return min(longest, KEY_WIDTH)
+    return max(map(len, (column.header, *column.cells)))
+
+
+def _shares(widths: Sequence[int], room: int) -> list[int]:
+    """Widths of keys, the widest ones cut until all of them and their gaps have room."""
+    cap = min(max(widths), _WIDEST)
+    while cap > _NARROWEST and sum(min(width, cap) + len(_GAP) for width in widths) > room:
+        cap -= 1
+    return [min(width, cap) for width in widths]
 
 
 def _parts(columns: Sequence[Column], room: int) -> list[list[Column]]:
-    """The columns in groups that fit into the room; a single one that does not stands alone."""
+    """The columns in groups that fit into the room."""
     parts: list[list[Column]] = [[]]
     used = 0
     for column in columns:
-        needed = max(map(len, (column.header, *column.cells))) + len(_GAP)
+        needed = _width(column) + len(_GAP)
         if parts[-1] and used + needed - len(_GAP) > room:
             parts.append([])
             used = 0
@@ -97,27 +107,31 @@ def _parts(columns: Sequence[Column], room: int) -> list[list[Column]]:
     return parts
 
 
-def _block(keys: Sequence[Column], columns: Sequence[Column], headings: Sequence[str]) -> list[str]:
-    key_widths = [_width(key) for key in keys]
-    widths = [max(map(len, (column.header, *column.cells))) for column in columns]
+def _block(
+    keys: Sequence[Column],
+    key_widths: Sequence[int],
+    columns: Sequence[Column],
+    headings: Sequence[str],
+) -> list[str]:
+    def row(names: Sequence[str], cells: Sequence[str]) -> list[str]:
+        """A row; what is too long of its keys goes on below."""
+        wrapped = [
+            textwrap.wrap(name, width) for name, width in zip(names, key_widths, strict=True)
+        ]
+        right = [cell.rjust(_width(column)) for cell, column in zip(cells, columns, strict=True)]
+        lines = []
+        for below, parts in enumerate(zip_longest(*wrapped, fillvalue="")):
+            left = [part.ljust(width) for part, width in zip(parts, key_widths, strict=True)]
+            lines.append(_GAP.join(left if below else [*left, *right]).rstrip())
+        return lines
 
-    def line(names: Sequence[str], cells: Sequence[str]) -> str:
-        left = [name.ljust(width) for name, width in zip(names, key_widths, strict=True)]
-        right = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
-        return _GAP.join([*left, *right]).rstrip()
-
-    lines = [line([key.header for key in keys], [column.header for column in columns])]
+    lines = row([key.header for key in keys], [column.header for column in columns])
     heading = ""
     for place, this in enumerate(headings):
         if this != heading:
             lines += ["", *paragraph(this)] if this else [""]
             heading = this
-        names = [textwrap.wrap(key.cells[place], KEY_WIDTH) or [""] for key in keys]
-        lines.append(line([name[0] for name in names], [column.cells[place] for column in columns]))
-        for rest in range(1, max(map(len, names))):
-            lines.append(
-                line(
-                    [name[rest] if rest < len(name) else "" for name in names], [""] * len(columns)
-                )
-            )
+        lines += row(
+            [key.cells[place] for key in keys], [column.cells[place] for column in columns]
+        )
     return lines
