@@ -6,6 +6,7 @@ import functools
 import logging
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -109,14 +110,18 @@ def make_worker(settings: Settings) -> tuple[Celery, Watch]:
     return app, watch
 
 
-def main() -> None:
-    """Operate hosts until SIGTERM."""
-    settings = Settings.read(os.environ)
+def main() -> int:
+    """Operate hosts until SIGTERM; the exit code."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # one line an operation is ours; Celery's own two or three about it add nothing
     logging.getLogger("celery").setLevel(logging.WARNING)
     signals.setup_logging.connect(_keep_logging)
-    app, watch = make_worker(settings)
+    try:
+        settings = Settings.read(os.environ)
+        app, watch = make_worker(settings)
+    except errors.SettingsError as error:
+        _log.critical("%s", error.message)
+        return error.exit_code
 
     def ready(**_: object) -> None:
         _log.info("worker of site %s is ready", settings.site)
@@ -132,6 +137,7 @@ def main() -> None:
             *("--without-gossip", "--without-mingle", "--without-heartbeat"),
         )
     )
+    return 0
 
 
 def _keep_logging(**_: object) -> None:
@@ -157,4 +163,4 @@ def _number(environ: Mapping[str, str], name: str, default: float, *, least: flo
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
