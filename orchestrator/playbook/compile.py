@@ -152,8 +152,6 @@ def _requirements(playbook: Playbook, values: Mapping[str, Value], noise: NoiseP
         calls.append("br_need_shm")
     for tool in requirements.wanted(playbook, values):
         words = _quoted(tool.version)
-        if tool.shelf:
-            calls.append(f"br_shelf {quote(tool.name)}")
         calls.append(f"br_need_tool {quote(tool.name)} '{tool.min_version or ''}' {words}")
     if quiet.max_load1 is not None:
         limit = math.floor(quiet.max_load1 * 100 + 1e-6)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from scipy.special import bdtr, bdtrc
 
 from orchestrator.contract import errors
 from orchestrator.contract.domain import Histogram
@@ -77,6 +76,9 @@ def ci_ranks(n: int, p: str) -> tuple[int | None, int | None]:
 
     None where no such rank exists at this n: the limit is beyond the least or largest sample.
     """
+    # imported late for the same reason as in summary: it is slow, and few processes need it
+    from scipy.special import bdtr, bdtrc
+
     share = float(Fraction(p))
     # both tests are monotone in the rank
     below = _last(n, lambda r: bool(bdtr(r - 1, n, share) <= 0.025))

@@ -56,7 +56,9 @@ br_setup() {
     P_workdir=$BR_WORK
     export BENCHRACK_DIR BENCHRACK_RUN P_workdir
     mkdir -p "$BR_OUT" "$BR_WORK/bin" "$BR_TMP" && cd "$BR_WORK" || exit 1
-    PATH=$BR_WORK/bin:${PATH:-/usr/bin:/bin}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin
+    # what the worker shelved goes before what the host has
+    PATH=$BR_WORK/bin:${BENCHRACK_BIN:+$BENCHRACK_BIN:}${PATH:-/usr/bin:/bin}
+    PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin
     export PATH
     P_cpus=$(grep -c '^processor' /proc/cpuinfo)
     [ "${P_cpus:-0}" -gt 0 ] || P_cpus=$BR_CPUS

@@ -5,13 +5,6 @@ br_lacks() { # SENTENCE
     return 1
 }
 
-# A program of the shelf stands there under a name with its checksum: the newest one counts.
-br_shelf() { # PROGRAM
-    br_one=$(ls -t "${BENCHRACK_BIN:-/}/$1" "${BENCHRACK_BIN:-/}/$1"-* 2>/dev/null | head -n 1)
-    [ -n "$br_one" ] || return 0
-    ln -s "$br_one" "$BR_WORK/bin/$1" 2>/dev/null || cp "$br_one" "$BR_WORK/bin/$1"
-}
-
 br_checksum() { # FILE: the best checksum that this host can compute, and its name
     for br_one in sha256sum md5sum cksum; do
         if br_sum=$($br_one <"$1" 2>/dev/null); then
