@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-
 from orchestrator.contract import errors
 from orchestrator.contract.domain import Histogram
 
