@@ -95,7 +95,7 @@ class _Found:
         return Measurement(
             name=self.metric.name,
             value=number.value,
-            unit=units.BASE[units.dimension(self.metric.unit)],
+            unit=self.metric.unit,
             better=self.metric.better,
             parser=number.parser,
             primary=self.metric.primary,

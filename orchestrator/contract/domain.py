@@ -200,10 +200,11 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """One metric of one run, in the base unit of its dimension.
+    """One metric of one run.
 
     ``name`` may carry a statistic: ``latency.p99``. ``samples`` is the number of samples behind
     it, where there are samples.
+    Units: ``value`` in the base unit of its dimension; ``unit`` is the one it is shown in.
     """
 
     name: str

@@ -47,7 +47,7 @@ def test_check_of_a_rate_as_a_time_is_refused() -> None:
     message = refusal(
         "unit: us, better: lower, valid: [0, 1000000], primary", "unit: B, better: lower, primary"
     )
-    assert message == "avg is a time, but latency-avg has the unit B, a size"
+    assert message == "avg is a time, but latency.mean has the unit B, a size"
 
 
 def test_check_of_a_pattern_for_another_parser_than_regex_is_refused() -> None:
