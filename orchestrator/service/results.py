@@ -199,12 +199,13 @@ def import_mail(
         by_playbook.setdefault((run.playbook, run.params), []).append(run)
     made = []
     with ctx.store.writing() as db:
-        for (playbook, params), members in by_playbook.items():
+        for playbook in {playbook for playbook, _ in by_playbook}:
             if store.imported_already(db, name, playbook, where):
                 raise errors.WrongState(
                     f"{name} was imported for host {where} already; see its numbers with: "
                     f"benchrack results {playbook} --host {where}"
                 )
+        for (playbook, params), members in by_playbook.items():
             made.append(_import_job(ctx, db, playbook, dict(params), members, name, where, user))
     return tuple(jobs.show_job(ctx, ident) for ident in made)
 
