@@ -81,14 +81,13 @@ class Watch:
         os._exit(GAVE_UP)
 
 
-def make_worker(settings: Settings) -> tuple[Celery, Watch]:
-    """The Celery app of a site, and the watch over it.
+def make_worker(settings: Settings, hosts: pool.Pool, watch: Watch) -> Celery:
+    """The Celery app of a site.
 
     Raises: SettingsError.
     """
     queue = broker.site_queue(settings.site)
     app = broker.make_app(settings.broker_url, role=queue, consumes=queue)
-    watch = Watch(settings.silence_s)
     operator = tasks.Operator(
         identity=tasks.Identity(
             site=settings.site,
@@ -96,9 +95,7 @@ def make_worker(settings: Settings) -> tuple[Celery, Watch]:
             site_key=keys.read_private(settings.folder / "site.key"),
             lab_key=keys.read_public(settings.folder / "lab.pub"),
         ),
-        station=operations.Station(
-            pool=pool.Pool(settings.folder / "ssh"), cache=settings.folder / "cache"
-        ),
+        station=operations.Station(pool=hosts, cache=settings.folder / "cache"),
         send=functools.partial(broker.send, app, messages.INGEST, broker.RESULTS),
         handled=watch.heard,
     )
@@ -107,7 +104,7 @@ def make_worker(settings: Settings) -> tuple[Celery, Watch]:
     def operate(*arguments: Any) -> None:
         operator.handle(*arguments)
 
-    return app, watch
+    return app
 
 
 def main() -> int:
@@ -115,10 +112,13 @@ def main() -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # one line an operation is ours; Celery's own two or three about it add nothing
     logging.getLogger("celery").setLevel(logging.WARNING)
+    # a refused key or a cut connection is evidence, not a traceback of paramiko's thread
+    logging.getLogger("paramiko").setLevel(logging.CRITICAL)
     signals.setup_logging.connect(_keep_logging)
     try:
         settings = Settings.read(os.environ)
-        app, watch = make_worker(settings)
+        hosts, watch = pool.Pool(settings.folder / "ssh"), Watch(settings.silence_s)
+        app = make_worker(settings, hosts, watch)
     except errors.SettingsError as error:
         _log.critical("%s", error.message)
         return error.exit_code
@@ -129,14 +129,17 @@ def main() -> int:
 
     signals.worker_ready.connect(ready, weak=False)
     watch.start()
-    app.worker_main(
-        (
-            "--quiet",
-            *("worker", "--pool", "threads", "--concurrency", str(settings.concurrency)),
-            *("--queues", broker.site_queue(settings.site), "--loglevel", "WARNING"),
-            *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+    try:
+        app.worker_main(
+            (
+                "--quiet",
+                *("worker", "--pool", "threads", "--concurrency", str(settings.concurrency)),
+                *("--queues", broker.site_queue(settings.site), "--loglevel", "WARNING"),
+                *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+            )
         )
-    )
+    finally:
+        hosts.close()
     return 0
 
 

@@ -44,9 +44,6 @@ _KINDS = (
     ("rsa-sha2-512", "rsa-sha2-256"),
 )
 
-# a refused key or a cut connection is our evidence, not paramiko's traceback
-logging.getLogger("paramiko").setLevel(logging.CRITICAL)
-
 
 @dataclass(frozen=True, slots=True)
 class Output:

@@ -70,13 +70,13 @@ class Operator:
         finding = operations.operate(operation, self.station)
         elapsed = time.monotonic() - began
         _log.info(
-            "%s host=%s run=%s status=%s ms=%.0f %s",
+            "%s host=%s run=%s status=%s ms=%.0f%s",
             operation.op,
             operation.host.name if operation.host else "-",
             operation.run[:8] if operation.run else "-",
             finding.status,
             elapsed * 1000,
-            finding.detail,
+            f": {finding.detail}" if finding.detail else "",
         )
         try:
             return self._seal(operation, finding, elapsed)

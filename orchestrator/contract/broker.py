@@ -17,7 +17,7 @@ from typing import Any
 import kombu.compression
 from celery import Celery
 from kombu import Connection, Queue
-from kombu.exceptions import OperationalError
+from kombu.exceptions import KombuError, OperationalError
 from kombu.simple import SimpleBuffer
 
 from orchestrator.contract import errors
@@ -107,7 +107,7 @@ def send(app: Celery, task: str, queue: str, envelope: Envelope) -> None:
     arguments = [envelope.body, envelope.key_id, envelope.signature]
     try:
         app.send_task(task, args=arguments, queue=queue, retry=False)
-    except (OperationalError, OSError, TimeoutError) as error:
+    except (KombuError, OSError) as error:
         raise errors.BrokerError(f"the broker does not take a message: {error}") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import signal
 import subprocess
 import sys
@@ -56,7 +57,7 @@ class Controller:
         queue = broker.site_queue(self.site.name)
         self._app.send_task(messages.OPERATE, args=arguments, queue=queue)
 
-    def receive(self, *, within_s: float = 40) -> messages.Evidence:
+    def receive(self, within_s: float = 40) -> messages.Evidence:
         """The next evidence; its signature was verified."""
         with (
             self._app.connection_for_read() as connection,
@@ -149,13 +150,16 @@ def test_operation_for_another_site_is_dropped(
     assert not (sshd.folder / "base").exists()
 
 
-@pytest.mark.parametrize("arguments", [(), ("a", "b"), (1, 2, 3), ("{}", "lab", "x"), ("", "", "")])
-def test_malformed_message_is_dropped_and_the_worker_goes_on(
-    controller: Controller, log: Path, arguments: tuple[object, ...]
+def test_malformed_messages_are_dropped_and_the_worker_goes_on(
+    controller: Controller, log: Path
 ) -> None:
-    controller.send_raw(*arguments)
-    services.wait_for(lambda: "was dropped" in log.read_text(), "the drop is logged")
+    malformed = ((), ("a", "b"), (1, 2, 3), ("{}", "lab", "x"), ("", "", ""))
+    for arguments in malformed:
+        controller.send_raw(*arguments)
     controller.ask(controller.operation(OperationName.ECHO))
+    services.wait_for(
+        lambda: log.read_text().count("was dropped") == len(malformed), "each drop is logged"
+    )
     assert "Traceback" not in log.read_text()
 
 
@@ -166,7 +170,7 @@ def test_altered_operation_is_dropped(controller: Controller, log: Path) -> None
     controller.send_raw(altered.body, altered.key_id, altered.signature)
     services.wait_for(lambda: "does not verify" in log.read_text(), "the drop is logged")
     with pytest.raises(Empty):
-        controller.receive(within_s=0.5)
+        controller.receive(0.5)
 
 
 def test_kill_during_attend_comes_through_at_once(
@@ -177,9 +181,7 @@ def test_kill_during_attend_comes_through_at_once(
     started = controller.send(controller.start(ref, f"touch {begun}; exec sleep 300\n"))
     services.wait_for(begun.exists, "the run has begun")
     killed = controller.send(controller.operation(OperationName.KILL, ref))
-    found = {
-        evidence.operation: evidence for evidence in (controller.receive(), controller.receive())
-    }
+    found = {evidence.operation: evidence for evidence in map(controller.receive, (40, 40))}
     assert found[started.id].status is Status.TIMEOUT
     assert found[killed.id].status is Status.DIED
     assert found[killed.id].duration_s < 10
@@ -205,20 +207,40 @@ def test_log_has_one_line_an_operation(
     assert f"host=host run={controller.run[:8]} status=done ms=" in lines[0]
 
 
-def test_silence_ends_the_worker(site: services.Site, broker: str, log: Path) -> None:
-    with services.worker(site, broker, log, BENCHRACK_SILENCE_S="1") as process:
-        assert process.wait(20) == 3
-    assert "no message for 1 s" in log.read_text()
+def test_silence_ends_the_worker(site: services.Site, broker: str) -> None:
+    done = start_worker(site.folder, broker, BENCHRACK_SILENCE_S="1")
+    assert done.returncode == 3
+    assert "no message for 1 s" in done.stderr
 
 
 def test_start_without_a_key_says_what_is_missing(tmp_path: Path) -> None:
-    environ = {
-        "BENCHRACK_BROKER_URL": "redis://127.0.0.1:1/0",
-        "BENCHRACK_SITE": "bench",
-        "BENCHRACK_SITE_FOLDER": str(tmp_path),
-    }
-    done = subprocess.run(
-        (sys.executable, "-m", "workers.app"), env=environ, capture_output=True, check=False
-    )
+    done = start_worker(tmp_path, "redis://127.0.0.1:1/0")
     assert done.returncode == 2
-    assert "site.key: cannot be read" in done.stderr.decode().splitlines()[-1]
+    assert "site.key: cannot be read" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("BENCHRACK_SITE", ""), ("BENCHRACK_CONCURRENCY", "many"), ("BENCHRACK_SILENCE_S", "-1")],
+)
+def test_start_with_a_wrong_setting_names_it(tmp_path: Path, name: str, value: str) -> None:
+    done = start_worker(tmp_path, "redis://127.0.0.1:1/0", **{name: value})
+    assert done.returncode == 2
+    assert f"{name}: " in done.stderr.splitlines()[-1]
+
+
+def start_worker(folder: Path, url: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """A worker that ends by itself."""
+    settings = {
+        "BENCHRACK_BROKER_URL": url,
+        "BENCHRACK_SITE": "bench",
+        "BENCHRACK_SITE_FOLDER": str(folder),
+    }
+    return subprocess.run(
+        (sys.executable, "-m", "workers.app"),
+        env={**os.environ, **settings, **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
