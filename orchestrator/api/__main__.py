@@ -47,4 +47,7 @@ def _token(settings: Settings) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    logging.shutdown()
+    # an answer that waits for a worker sits in a thread, which would be waited for in its turn
+    os._exit(code)

@@ -1,0 +1,341 @@
+"""The command line against a running API: output, files, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli.main import main
+from orchestrator.contract.domain import HostState, Outcome
+from tests import services
+from tests.integration import apis
+from tests.integration.apis import Api
+
+MAILS = Path(__file__).parent.parent / "data" / "mails"
+SUBMIT = ["submit", "sched-latency-idle", "--host", "elan1", "--repeat", "2"]
+BENCHRACK = (
+    sys.executable,
+    "-c",
+    "from orchestrator.cli.main import main; raise SystemExit(main())",
+)
+
+
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+    """An API whose state folder is the one that the environment names."""
+    for name in [name for name in os.environ if name.startswith("BENCHRACK_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("BENCHRACK_STATE", str(tmp_path / "state"))
+    with apis.serving(tmp_path / "state") as running:
+        yield running
+
+
+@pytest.fixture
+def shown(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What a command that must end well prints."""
+
+    def show(*words: str) -> str:
+        code = main(words)
+        captured = capsys.readouterr()
+        assert code == 0, captured.err
+        return captured.out
+
+    return show
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["status"], "benchrack host add"),
+        (["host", "list"], "benchrack host add"),
+        (["job", "list"], "benchrack submit"),
+        (["results"], "benchrack submit"),
+    ],
+)
+def test_empty_lab_says_what_to_do_next(
+    api: Api, shown: Callable[..., str], words: list[str], said: str
+) -> None:
+    assert said in shown(*words)
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (["status"], "status"),
+        (["host", "list"], "hosts"),
+        (["host", "show", "elan1"], "hosts/elan1"),
+        (["job", "list"], "jobs"),
+        (["playbook", "list"], "playbooks"),
+        (["playbook", "show", "health-check"], "playbooks/health-check"),
+        (["results"], "results"),
+    ],
+)
+def test_json_is_what_the_api_answers(
+    api: Api, shown: Callable[..., str], words: list[str], path: str
+) -> None:
+    api.add_host("elan1")
+    wanted = api.ask("GET", path).json()
+    given = json.loads(shown(*words, "--json"))
+    for answer in (wanted, given):
+        _without_ages(answer)
+    assert given == wanted
+
+
+def _without_ages(answer: object) -> None:
+    if isinstance(answer, dict):
+        for site in answer.get("sites", ()):
+            site.pop("echo_age_s")
+
+
+@pytest.mark.parametrize("mail", sorted(MAILS.glob("*.txt")), ids=lambda path: path.stem)
+def test_imported_mail_can_be_shown_exported_and_read_again(
+    api: Api, shown: Callable[..., str], mail: Path, tmp_path: Path
+) -> None:
+    assert "imported" in shown("import", "mail", str(mail), "--host", "elan1")
+    text = shown("results", "--host", "elan1", "--format", "mail")
+    assert text.isascii()
+    assert max(map(len, text.splitlines())) <= 76
+    assert "written" in shown("export", "--format", "mail", str(tmp_path / "out.txt"))
+    assert (tmp_path / "out.txt").read_text() == text
+    assert shown("export", "--format", "mail", "-") == text
+
+
+def test_results_show_the_primary_metric_unless_all_are_asked_for(
+    api: Api, shown: Callable[..., str]
+) -> None:
+    shown("import", "mail", str(MAILS / "iperf-2007.flat.txt"))
+    primary, every = shown("results"), shown("results", "--all")
+    assert "throughput" in primary
+    assert "transferred" not in primary
+    assert "transferred" in every
+    assert "transferred" in shown("results", "--metric", "transferred")
+
+
+def test_export_into_a_folder_that_is_not_there_is_refused(
+    api: Api, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "--format", "csv", str(tmp_path / "no" / "out.csv")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["submit", "sched-latency-idel", "--host", "elan1"], "did you mean"),
+        (["submit", "sched-latency-idle", "--host", "elan2"], "did you mean 'elan1'"),
+        (["submit", "sched-latency-idle", "--host", "elan1", "--set", "sampels=1"], "samples"),
+        (["submit", "sched-latency-idle", "--host", "elan1", "--set", "samples=7"], "100"),
+        (["submit", "sched-latency-idle"], "--host"),
+        (["host", "show", "elan2"], "did you mean 'elan1'"),
+        (["run", "show", "ab"], "unknown run"),
+        (["job", "cancel", "ab"], "unknown job"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_queued(
+    api: Api, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.add_host("elan1")
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("benchrack: ")
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+    assert api.ask("GET", "jobs").json() == []
+
+
+def test_playbook_file_is_submitted_with_its_own_text(
+    api: Api, shown: Callable[..., str], tmp_path: Path
+) -> None:
+    api.add_host("elan1")
+    source = api.ask("GET", "playbooks/sched-latency-idle/source").text
+    file = tmp_path / "mine.yaml"
+    file.write_text(source.replace("name: sched-latency-idle", "name: mine"))
+    assert "mine" in shown("submit", str(file), "--host", "elan1")
+
+
+def test_broken_playbook_file_names_its_line(
+    api: Api, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.yaml").write_text("playbook: 1\nname: [")
+    assert main(["submit", str(tmp_path / "mine.yaml"), "--host", "elan1"]) == 2
+    assert capsys.readouterr().err.startswith(f"benchrack: {tmp_path / 'mine.yaml'}:2:")
+
+
+def test_wrong_token_is_refused(
+    api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BENCHRACK_TOKEN", "wrong")
+    assert main(["status"]) == 2
+    assert "token" in capsys.readouterr().err
+
+
+def test_lab_may_be_named_by_url_and_token_alone(
+    api: Api, monkeypatch: pytest.MonkeyPatch, shown: Callable[..., str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BENCHRACK_STATE", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("BENCHRACK_URL", api.url + "/")
+    monkeypatch.setenv("BENCHRACK_TOKEN", api.token)
+    assert shown("host", "list", "--json") == "[]\n"
+
+
+def test_host_that_cannot_be_scanned_leaves_no_key(
+    api: Api, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-N", "", "-f", tmp_path / "id"], check=True)
+    words = ["--address", "192.0.2.1", "--user", "u", "--key", str(tmp_path / "id")]
+    assert main(["host", "add", "Elan", *words, "--fingerprint", "SHA256:x"]) == 2
+    assert "name 'Elan'" in capsys.readouterr().err
+    assert list(api.settings.ssh_keys.iterdir()) == []
+
+
+def test_sentence_of_a_hostile_host_does_nothing_to_the_terminal(
+    api: Api, shown: Callable[..., str]
+) -> None:
+    api.add_host("elan1", unreachable=True, sentence="\x1b]0;owned\x07[bold]no route")
+    for words in (["host", "list"], ["host", "show", "elan1"], ["status"]):
+        text = shown(*words)
+        assert "\x1b" not in text
+        assert r"\x1b]0;owned\x07[bold]no route" in text
+
+
+def test_wait_ends_well_when_all_runs_finished(
+    api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.add_host("elan1")
+    ending = _when_queued(api, lambda job: api.end_runs(job, Outcome.FINISHED))
+    assert main([*SUBMIT, "--wait"]) == 0
+    ending.join()
+    assert "2 of 2 runs ended" in capsys.readouterr().err
+
+
+def test_wait_says_why_not_all_runs_finished(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    api.add_host("elan1")
+    ending = _when_queued(api, lambda job: api.end_runs(job, Outcome.VOID, "it was rebooted"))
+    assert main([*SUBMIT, "--wait", "--json"]) == 1
+    ending.join()
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["outcomes"] == {"void": 2}
+    assert "it was rebooted" in captured.err
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"unreachable": True, "sentence": "no route to it"},
+        {"state": HostState.QUARANTINED, "sentence": "it shows another key"},
+    ],
+    ids=["unreachable", "quarantined"],
+)
+def test_wait_for_a_host_that_cannot_be_used_ends_with_the_sentence(
+    api: Api, known: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.add_host("elan1", **known)
+    assert main([*SUBMIT, "--wait"]) == 4
+    assert str(known["sentence"]) in capsys.readouterr().err
+    assert api.ask("GET", "jobs").json()[0]["states"] == {"queued": 2}
+
+
+def test_interrupted_wait_leaves_the_job_queued(api: Api) -> None:
+    api.add_host("elan1")
+    waiting = subprocess.Popen(
+        (*BENCHRACK, *SUBMIT, "--wait"), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert waiting.stderr is not None
+    said = ""
+    while "queued" not in said:
+        said = waiting.stderr.readline()
+    waiting.send_signal(signal.SIGINT)
+    _, rest = waiting.communicate(timeout=20)
+    assert waiting.returncode == 1
+    assert "goes on without you" in rest
+    assert "Traceback" not in rest
+    assert api.ask("GET", "jobs").json()[0]["states"] == {"queued": 2}
+
+
+def test_progress_on_a_terminal_survives_a_resize(api: Api) -> None:
+    api.add_host("elan1")
+    seen = []
+    with _terminal() as (terminal, screen):
+        waiting = subprocess.Popen(
+            (*BENCHRACK, *SUBMIT, "--wait"),
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            env={**os.environ, "TERM": "xterm"},
+        )
+        while "2 queued" not in "".join(seen):
+            seen.append(_read(screen))
+        termios.tcsetwinsize(terminal, (5, 20))
+        waiting.send_signal(signal.SIGWINCH)
+        api.end_runs(api.ask("GET", "jobs").json()[0]["id"], Outcome.FINISHED)
+        while waiting.poll() is None:
+            seen.append(_read(screen))
+    assert waiting.returncode == 0
+    assert "Traceback" not in "".join(seen)
+
+
+def test_table_on_a_terminal_has_colours_unless_they_are_not_wanted(api: Api) -> None:
+    api.add_host("elan1")
+    assert "\x1b[32mready" in _on_terminal()
+    assert "\x1b[32m" not in _on_terminal(NO_COLOR="1")
+    assert "\x1b" not in _on_terminal("--plain")
+
+
+def _on_terminal(*words: str, **environ: str) -> str:
+    """What ``host list`` shows on a terminal."""
+    seen = []
+    with _terminal() as (terminal, screen):
+        listing = subprocess.Popen(
+            (*BENCHRACK, "host", "list", *words),
+            stdout=terminal,
+            stdin=terminal,
+            stderr=terminal,
+            env={**os.environ, "TERM": "xterm", **environ},
+        )
+        while listing.poll() is None:
+            seen.append(_read(screen))
+        seen.append(_read(screen))
+    assert listing.returncode == 0
+    return "".join(seen)
+
+
+@contextmanager
+def _terminal() -> Iterator[tuple[int, int]]:
+    """A terminal of 100 columns: the side of the program, and that of who looks at it."""
+    screen, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, 100))
+    try:
+        yield terminal, screen
+    finally:
+        os.close(terminal)
+        os.close(screen)
+
+
+def _read(screen: int) -> str:
+    ready, _, _ = select.select([screen], [], [], 0.1)
+    return os.read(screen, 65536).decode() if ready else ""
+
+
+def _when_queued(api: Api, act: Callable[[str], None]) -> threading.Thread:
+    """A thread that does something with the first job as soon as there is one."""
+
+    def watch() -> None:
+        services.wait_for(lambda: bool(api.ask("GET", "jobs").json()), "a job is queued")
+        act(api.ask("GET", "jobs").json()[0]["id"])
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
