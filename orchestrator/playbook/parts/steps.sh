@@ -78,10 +78,13 @@ br_execute() { # STAGE.STEP BLOCKS FUNCTION: until the step has ended and its ou
 
 br_watch() { # STAGE.STEP SECONDS: sleeps, then stops the step; TERM ends it and its sleep
     br_sleep='' br_off=''
-    trap 'br_off=1; [ -z "$br_sleep" ] || kill "$br_sleep" 2>/dev/null' TERM
+    # KILL, as a TERM is lost on a process between fork and exec
+    trap 'br_off=1; [ -z "$br_sleep" ] || kill -s KILL "$br_sleep" 2>/dev/null' TERM
     sleep "$2" &
     br_sleep=$!
-    [ -z "$br_off" ] || kill "$br_sleep"
+    # and for the same reason one may have been lost on this process before it had its trap
+    [ ! -e "$BR_TMP/$1.ended" ] || br_off=1
+    [ -z "$br_off" ] || kill -s KILL "$br_sleep"
     wait "$br_sleep"
     br_sleep=''
     [ -z "$br_off" ] || exit 0
@@ -107,6 +110,7 @@ br_said() { # STAGE.STEP: a clause with the last line of its standard error
 }
 
 br_judge() { # STAGE.STEP BEGIN SECONDS OK_EXIT [stopped]: record a step that ended
+    : >"$BR_TMP/$1.ended"
     kill "$br_dog" 2>/dev/null
     wait "$br_dog" 2>/dev/null
     br_now
