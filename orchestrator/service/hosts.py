@@ -84,7 +84,10 @@ def _take_in(
     scene = evidence.scene
     if scene is None:
         raise errors.HostRefused(f"{spec.name}: the probe brought nothing back")
-    kernel = digestion.kernel_of(facts.interpret(scene.facts))
+    try:
+        kernel = digestion.kernel_of(facts.interpret(scene.facts))
+    except errors.ParseError as error:
+        raise errors.HostRefused(f"{spec.name}: its facts cannot be read: {error}") from error
     marks = inventory.MachineMarks(
         machine_id=scene.machine_id,
         instance=scene.instance,
