@@ -20,7 +20,8 @@ is_folder() { # WORD: a plain absolute path
 # ---- answers
 
 say() { # KEY VALUE: a line of the answer; what could move a cursor is cut out
-    printf '@@%s %s=%s\n' "$NONCE" "$1" "$(printf '%s' "$2" | tr -d '\000-\037\177' | cut -c 1-400)"
+    case $2 in *[!\ -~]*) set -- "$1" "$(printf '%s' "$2" | tr -d '\000-\037\177')" ;; esac
+    printf '@@%s %s=%.400s\n' "$NONCE" "$1" "$2"
 }
 
 end_answer() { # STATUS [SENTENCE]

@@ -81,17 +81,21 @@ prepare() {
     replace "$BASE/fence.$LAB" "$FENCE" && replace "$dir/starter" "$me"
 }
 
-# Forgets the run. The lock goes last, so a call cut short anywhere can be repeated.
+# Forgets the run, and what calls left that were cut short. The lock goes last, so that this can be
+# repeated too.
 release() {
     [ ! -d "$dir" ] || mv "$dir" "$BASE/r/.gone.$NONCE"
     chmod -R u+rwx "$BASE"/r/.[a-z]* 2>/dev/null
-    rm -rf "$BASE"/r/.[a-z]*
+    rm -rf "$BASE"/r/.[a-z]* "$BASE"/bin/.new.*
     if is_mine; then rm -f "$BASE/active"; fi
     owner=''
 }
 
 # PATH VALUE: the file holds the old value or the new one, whole, after a power cut too
-replace() { printf '%s\n' "$2" >"$1.$NONCE" && flush "$1.$NONCE" && mv -f "$1.$NONCE" "$1"; }
+replace() {
+    l_new=$BASE/r/.value.$NONCE
+    printf '%s\n' "$2" >"$l_new" && flush "$l_new" && mv -f "$l_new" "$1"
+}
 
 flush() { sync "$@" 2>/dev/null || sync; }
 
@@ -100,6 +104,6 @@ journal() {
     read -r j_now _ </proc/uptime
     echo "$j_now $1 $LAB $RUN $ATTEMPT $FENCE${2:+ $2}" >>"$BASE/log"
     if [ "$(wc -c <"$BASE/log")" -gt 60000 ]; then
-        tail -n 200 "$BASE/log" >"$BASE/log.$NONCE" && mv -f "$BASE/log.$NONCE" "$BASE/log"
+        tail -n 200 "$BASE/log" >"$BASE/r/.log.$NONCE" && mv -f "$BASE/r/.log.$NONCE" "$BASE/log"
     fi
 }

@@ -79,7 +79,8 @@ members() {
     spare
     find_leader
     find_root
-    marked=$($root grep -l -F -e "BENCHRACK_RUN=$RUN" /proc/[0-9]*/environ 2>/dev/null)
+    # no -F: with it, the grep of busybox sees the first variable only
+    marked=$($root grep -l -e "BENCHRACK_RUN=$RUN" /proc/[0-9]*/environ 2>/dev/null)
     found='' odd=''
     for p_pid in /proc/[0-9]*; do
         p_pid=${p_pid#/proc/}

@@ -99,7 +99,7 @@ verb_start() { # IF_BOOT ATTEND MAX_S NEED_KIB [SIZE]
         refuse "$BASE cannot be written or is full"
     }
     trap '' HUP
-    detach sh "$0" "$NONCE" "$BASE" "$LAB" execute "$RUN" "$ATTEMPT" "$FENCE" "$2" "$3"
+    detach sh "$0" "$NONCE" "$BASE" "$LAB" execute "$RUN" "$ATTEMPT" "$FENCE" "$2" "$3" >/dev/null 2>&1
     leave
     if [ "$2" = 1 ]; then wait $!; fi
     look

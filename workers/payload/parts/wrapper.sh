@@ -2,7 +2,7 @@
 
 detach() { # COMMAND...: in the background, in a session of its own where the host can do that
     if command -v setsid >/dev/null; then set -- setsid "$@"; fi
-    "$@" </dev/null >>"$dir/console" 2>&1 &
+    "$@" </dev/null &
 }
 
 # Of any number of wrappers the one that makes `pid` goes on. Without rc the run has died, and reap
@@ -32,7 +32,7 @@ supervise() { # MAX_S
     (
         cd "$dir/work" || exit
         export BENCHRACK_RUN="$RUN" TZ=UTC TERM=dumb
-        exec /bin/sh "$dir/script"
+        exec /bin/sh "$dir/script" >>"$dir/console" 2>&1
     ) &
     x_pid=$!
     (
@@ -49,7 +49,7 @@ supervise() { # MAX_S
 undo() { # SECONDS
     [ -f "$dir/undo.sh" ] || return 0
     [ $state != rebooted ] || export BENCHRACK_REBOOTED=1
-    detach /bin/sh "$dir/undo.sh"
+    detach /bin/sh "$dir/undo.sh" >>"$dir/console" 2>&1
     x_pid=$!
     stat_of $x_pid
     within "$1" has_ended "$x_pid.$p_start.$boot" || kill -s KILL $x_pid
