@@ -131,8 +131,11 @@ class Server:
         return [pid for pid in descendants(self.process.pid) if _command(pid) == name]
 
 
-def sshd(folder: Path, keys: Keys, *kinds: str) -> AbstractContextManager[Server]:
-    """An OpenSSH server with an Ed25519 host key, and one of each further kind."""
+def sshd(folder: Path, keys: Keys, *kinds: str, force: str = "") -> AbstractContextManager[Server]:
+    """An OpenSSH server with an Ed25519 host key, and one of each further kind.
+
+    ``force``: what it executes instead of any command.
+    """
     folder.mkdir(parents=True)
     program = _required("sshd")
     host_keys = []
@@ -158,6 +161,7 @@ def sshd(folder: Path, keys: Keys, *kinds: str) -> AbstractContextManager[Server
         "PermitRootLogin prohibit-password",
         "MaxStartups 100",
         "LogLevel VERBOSE",
+        f"ForceCommand {force or 'none'}",
     )
     config.write_text("\n".join((*lines, "")))
 

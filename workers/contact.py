@@ -114,17 +114,17 @@ class Contact:
         deadline: Deadline | None = None,
     ) -> hostcall.Answer:
         link, _ = self._slot.link(self._ref, deadline=self._deadline)
-        self.commanded = True
+        session, before = link.session, link.session.commands
         try:
-            output = link.session.execute(
-                command, stdin, deadline=deadline or self._deadline, cap=cap
-            )
+            output = session.execute(command, stdin, deadline=deadline or self._deadline, cap=cap)
             self._proved = True
             return hostcall.read(output, nonce, verb)
         except errors.HostError:
             # whatever went wrong, the next call begins on a new connection
             self._slot.drop()
             raise
+        finally:
+            self.commanded = self.commanded or session.commands > before
 
 
 def short_hash(data: bytes) -> str:

@@ -100,7 +100,9 @@ class Session:
         self._connection = connection
         self._sock = sock
         self._cut_because: type[errors.HostError] | None = None
-        self.where = where
+        self._where = where
+        #: how many commands were sent, answered or not
+        self.commands = 0
 
     @property
     def alive(self) -> bool:
@@ -125,6 +127,7 @@ class Session:
 
     def _exchange(self, command: str, stdin: bytes, deadline: Deadline, cap: int) -> Output:
         channel = self._connection.transport.open_session(timeout=deadline.remaining)
+        self.commands += 1
         channel.exec_command(command)
         err = bytearray()
         drain = threading.Thread(target=_read, args=(channel.recv_stderr, err, _ERR_CAP))
@@ -151,11 +154,11 @@ class Session:
         because = self._cut_because
         self.close()
         if because is errors.DeadlineExceeded:
-            raise because(f"{self.where} did not answer within the time of the operation")
+            raise because(f"{self._where} did not answer within the time of the operation")
         if because is not None:
             raise because()
         raise errors.ConnectionLost(
-            f"the connection to {self.where} was cut: {cause(error)}"
+            f"the connection to {self._where} was cut: {cause(error)}"
         ) from error
 
     def _expire(self) -> None:

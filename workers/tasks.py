@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,6 +43,7 @@ class Operator:
     send: Callable[[messages.Envelope], None]
     #: called once a message was handled
     handled: Callable[[], None]
+    pauses_s: tuple[float, ...] = PAUSES_S
 
     def handle(self, *arguments: Any) -> None:
         """Do what a message asks for and send what came of it; a bad message is dropped."""
@@ -110,8 +111,8 @@ class Operator:
         )
         return messages.seal(evidence, self.identity.site, self.identity.site_key)
 
-    def _send(self, envelope: messages.Envelope, pauses: Iterable[float] = PAUSES_S) -> None:
-        for pause in pauses:
+    def _send(self, envelope: messages.Envelope) -> None:
+        for pause in self.pauses_s:
             try:
                 return self.send(envelope)
             except errors.BrokerError as error:
