@@ -29,13 +29,13 @@ lint: venv-dev ## style, types, import contracts, shell scripts
 	else echo "lint: shellcheck is missing, so no shell script was checked" >&2; fi
 
 bench: venv-dev ## what benchrack itself costs
-	@$(VENV)/bin/pytest -q -s tests/bench
+	@$(VENV)/bin/pytest -q -s tests/bench/bench_costs.py
 
 soak: venv-dev ## the fault tests, again and again, for MINUTES (default 10)
 	@tools/soak.sh $(MINUTES)
 
 screenshots: venv ## what the demo shows, as text and as SVG, into docs/screenshots
-	@tools/screenshots.sh
+	@$(VENV)/bin/python tools/screenshots.py docs/screenshots
 
 lock: ## write the lock files anew from pyproject.toml
 	@tools/lock.sh
