@@ -247,7 +247,7 @@ def _order(playbook: Playbook, values: Mapping[str, Value]) -> list[str]:
         *monitors("before"),
         f"    {stage('run', stages.run)}",
         *monitors("after"),
-        "    br_end_background",
+        "    br_end_running",
         *(
             f"    {call}"
             for name, step in requirements.used_steps(playbook, values).items()
@@ -270,7 +270,7 @@ def _calls(name: str, step: Step, number: int, values: Mapping[str, Value]) -> l
         if step.ready and step.ready.tcp_port:
             port = _port(step.ready.tcp_port, values)
             calls.append(f"br_port_free {name} {port} {port:04X} || return 1")
-        calls.append(f"br_background {words}")
+        calls.append(f"br_launch {words}")
         if step.ready:
             calls.append(f"br_ready {name} {_ready(step, values)} || return 1")
     else:

@@ -22,12 +22,6 @@ br_port_free() { # STAGE.STEP PORT PORT_IN_HEX: never measure a foreign server
     return 1
 }
 
-br_background() { # STAGE.STEP SECONDS BLOCKS OK_EXIT FUNCTION
-    br_launch "$1" "$2" "$3" "$5"
-    echo "$br_job $br_dog $br_begin $br_seconds $4" >"$BR_TMP/$1.job"
-    br_background="$1 $br_background"
-}
-
 br_is_ready() { # STAGE.STEP port PORT_IN_HEX | STAGE.STEP output TEXT
     case $2 in
     port) br_listens "$3" ;;
@@ -54,9 +48,9 @@ br_ready() { # STAGE.STEP SECONDS port PORT_IN_HEX | STAGE.STEP SECONDS output T
     done
 }
 
-br_end_background() { # all of them, the last one first; fails if one had failed
+br_end_running() { # what is still executed, the last one first; fails if one had failed
     br_bad=0
-    for br_id in $br_background; do
+    for br_id in $br_running; do
         read -r br_job br_dog br_begin br_seconds br_ok <"$BR_TMP/$br_id.job"
         br_how=
         if [ ! -s "$BR_TMP/$br_id.rc" ]; then
@@ -66,6 +60,6 @@ br_end_background() { # all of them, the last one first; fails if one had failed
         wait "$br_job" 2>/dev/null
         br_judge "$br_id" "$br_begin" "$br_seconds" "$br_ok" $br_how || br_bad=1
     done
-    br_background=
+    br_running=
     return "$br_bad"
 }

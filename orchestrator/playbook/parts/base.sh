@@ -64,5 +64,5 @@ br_setup() {
     [ "${P_cpus:-0}" -gt 0 ] || P_cpus=$BR_CPUS
     export P_cpus
     BR_ROOT=
-    br_outcome='' br_reason='' br_cleaning='' br_background=''
+    br_outcome='' br_reason='' br_cleaning='' br_running='' br_launching='' br_pending=''
 }

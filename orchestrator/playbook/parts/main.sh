@@ -21,7 +21,7 @@ br_stage() { # NAME SECONDS RETRIES RETRY_ON
         br_tries=$((br_tries + 1))
         br_note retried "stage $1 is tried again: $br_reason"
         br_outcome='' br_reason=''
-        br_end_background
+        br_end_running
         br_outcome='' br_reason=''
     done
     br_now
@@ -33,7 +33,7 @@ br_leave() {
     trap - EXIT
     # caught, not ignored: what is started from here on still obeys
     trap : HUP INT TERM
-    br_end_background
+    br_end_running
     [ -z "$br_measured" ] || br_facts short facts.after
     br_cleaning=1
     br_stage cleanup "$BR_CLEANUP_S" 0 ''
@@ -51,6 +51,10 @@ br_leave() {
 }
 
 br_interrupted() {
+    if [ -n "$br_launching" ]; then
+        br_pending=1
+        return
+    fi
     br_blame void "the script was stopped by a signal in stage $br_stage"
     exit 1
 }

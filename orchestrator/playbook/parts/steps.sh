@@ -92,16 +92,22 @@ br_watch() { # STAGE.STEP SECONDS: sleeps, then stops the step; TERM ends it and
     br_stop "$1"
 }
 
-br_launch() { # STAGE.STEP SECONDS BLOCKS FUNCTION: sets br_job, br_dog, br_begin, br_seconds
+br_launch() { # STAGE.STEP SECONDS BLOCKS OK_EXIT FUNCTION: sets br_job, br_dog, br_begin, br_seconds
+    # a signal now would find a step that nobody knows of yet
+    br_launching=1
     br_now
     br_begin=$br_up br_seconds=$((br_deadline - br_sec))
     [ "$2" -gt "$br_seconds" ] || br_seconds=$2
     [ "$br_seconds" -gt 0 ] || br_seconds=1
     rm -f "$BR_TMP/$1".*
-    br_execute "$1" "$3" "$4" &
+    br_execute "$1" "$3" "$5" &
     br_job=$!
     br_watch "$1" "$br_seconds" </dev/null >/dev/null 2>&1 &
     br_dog=$!
+    echo "$br_job $br_dog $br_begin $br_seconds $4" >"$BR_TMP/$1.job"
+    br_running="$1 $br_running"
+    br_launching=''
+    [ -z "$br_pending" ] || br_interrupted
 }
 
 br_said() { # STAGE.STEP: a clause with the last line of its standard error
@@ -145,8 +151,9 @@ br_judge() { # STAGE.STEP BEGIN SECONDS OK_EXIT [stopped]: record a step that en
 }
 
 br_step() { # STAGE.STEP SECONDS BLOCKS OK_EXIT FUNCTION
-    br_launch "$1" "$2" "$3" "$5"
+    br_launch "$@"
     wait "$br_job"
+    br_running=${br_running#"$1 "}
     br_judge "$1" "$br_begin" "$br_seconds" "$4"
 }
 
