@@ -169,13 +169,13 @@ def _address(given: str, port: int | None) -> tuple[str, int]:
 
     Raises: InventoryError.
     """
-    where, found = given, ""
+    where, colon, found = given, "", ""
     if given.startswith("["):
         where, _, rest = given[1:].partition("]")
-        found = rest.removeprefix(":")
+        _, colon, found = rest.partition(":")
     elif given.count(":") == 1:
-        where, _, found = given.partition(":")
-    if not found:
+        where, colon, found = given.partition(":")
+    if not colon:
         return where, port or 22
     if not found.isascii() or not found.isdigit() or not 1 <= int(found) <= 65535:
         raise errors.InventoryError(f"--address {given}: {found!r} is not a port (1 to 65535)")

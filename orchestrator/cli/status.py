@@ -51,7 +51,7 @@ def _waiting_sheet(lab: Mapping[str, Any]) -> Sheet:
 
 
 def _summary_sheet(lab: Mapping[str, Any]) -> Sheet:
-    numbers = ", ".join(f"{number} {what}" for what, number in lab["counts"].items())
+    numbers = ", ".join(f"{number} {what}" for what, number in lab["counts"].items() if number)
     return Sheet(
         sentences=(
             Cell(f"{len(lab['running'])} running, {lab['queued']} queued; in all: {numbers}"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -22,7 +21,7 @@ def render(sheet: Sheet) -> RenderableType:
     if sheet.columns:
         parts.append(_table(sheet))
     parts += [_text(cell) for cell in sheet.sentences]
-    return Padding(Group(*parts), (0, 0, 1, 0))
+    return Group(*parts, Text())
 
 
 def _text(cell: Cell) -> Text:

@@ -82,6 +82,8 @@ def test_version_is_printed_and_nothing_else(capsys: pytest.CaptureFixture[str])
         ("submit ./none.yaml", "none.yaml: cannot be read"),
         ("import mail none.txt", "none.txt: cannot be read"),
         ("host add h --address a:0 --user u --key k", "not a port"),
+        ("host add h --address a: --user u --key k", "not a port"),
+        ("host add h --address [::1]:x --user u --key k", "not a port"),
         ("host add h --address a:1 --port 2 --user u --key k", "two ports"),
         ("results --format xml", "table"),
         ("playbook check none.yaml", "none.yaml: cannot be read"),
