@@ -40,8 +40,8 @@ def list_jobs(
 def show(desk: Desk, ident: Ident) -> None:
     """Show a job and its runs."""
     job = desk.lab.get(f"jobs/{segment(ident)}")
-    runs = [] if desk.screen.json else desk.lab.get(f"jobs/{job['id']}/runs")
-    desk.screen.show(job, job_sheet(job), runs_sheet(runs))
+    runs = desk.lab.get(f"jobs/{job['id']}/runs")
+    desk.screen.show({**job, "runs": runs}, job_sheet(job), runs_sheet(runs))
 
 
 @command(app, "cancel")
