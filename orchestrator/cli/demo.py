@@ -141,7 +141,7 @@ def _say_what_next(desk: Desk) -> None:
         "\n".join(
             (
                 "",
-                f"The lab has ended; its state is in {desk.settings.state}. Look at it again with",
+                f"What the lab knows stays in {desk.settings.state}. Look at it again with",
                 f"  {command} up --state {state}",
                 "or queue runs on hosts of your own:",
                 f"  {command} up &",

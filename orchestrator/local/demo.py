@@ -54,20 +54,23 @@ def staged(settings: Settings, environ: Mapping[str, str]) -> Iterator[Stage]:
 
     Raises: LabError.
     """
+    # made first: it tells this folder from the state of a lab that is no demo
+    folder = _hosts_folder(settings.state)
     with state.writable(settings):
-        # made first: it tells this folder from the state of a lab that is no demo
-        _hosts_folder(settings.state).mkdir(mode=0o700, parents=True, exist_ok=True)
-    with Lab(settings, environ=environ) as lab, ExitStack() as running:
-        authorized = _make_key(settings)
-        hosts = {
+        settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        private, public = _key_pair(folder)
+    with ExitStack() as running:
+        starting = {
             name: running.enter_context(
-                demo_host.running(
-                    _hosts_folder(settings.state) / name, authorized=authorized, environ=environ
-                )
+                demo_host.started(folder / name, authorized=public, environ=environ)
             )
             for name in NAMES
         }
-        yield Stage(lab=lab, hosts=hosts)
+        lab = running.enter_context(Lab(settings, environ=environ))
+        # where the worker of the site looks for it
+        keys.write_secret(settings.ssh_keys / KEY, private.read_bytes())
+        yield Stage(lab=lab, hosts={name: ready() for name, ready in starting.items()})
 
 
 def mail(name: str) -> bytes:
@@ -79,13 +82,10 @@ def _hosts_folder(folder: Path) -> Path:
     return folder / "demo"
 
 
-def _make_key(settings: Settings) -> Path:
-    # the private half where the site's worker looks for it, the public half for the hosts
-    private = settings.ssh_keys / KEY
-    public = _hosts_folder(settings.state) / "authorized"
+def _key_pair(folder: Path) -> tuple[Path, Path]:
+    private, public = folder / "key", folder / "authorized"
     if not private.exists():
-        keys.write_secret(
-            private, asyncssh.generate_private_key("ssh-ed25519").export_private_key()
-        )
+        made = asyncssh.generate_private_key("ssh-ed25519")
+        keys.write_secret(private, made.export_private_key())
     public.write_bytes(asyncssh.read_private_key(private).export_public_key())
-    return public
+    return private, public

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,22 +55,34 @@ def running(folder: Path, *, authorized: Path, environ: Mapping[str, str]) -> It
 
     Raises: LabError.
     """
+    with started(folder, authorized=authorized, environ=environ) as ready:
+        yield ready()
+
+
+@contextmanager
+def started(
+    folder: Path, *, authorized: Path, environ: Mapping[str, str]
+) -> Iterator[Callable[[], DemoHost]]:
+    """As ``running``, but gives what waits until the host serves.
+
+    Raises: LabError, when it is waited for.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    ready = folder / "ready.json"
-    ready.unlink(missing_ok=True)
+    shown, log = folder / "ready.json", folder / "log"
+    shown.unlink(missing_ok=True)
     child = process.start(
         process.python(
             "orchestrator.local.demo_host",
             *("--folder", str(folder), "--authorized", str(authorized)),
         ),
-        log=folder / "log",
+        log=log,
         environ=environ,
     )
     try:
-        yield _await(child, ready, folder / "log")
+        yield lambda: _await(child, shown, log)
     finally:
         process.stop(child, patience_s=_STOP_S)
-        ready.unlink(missing_ok=True)
+        shown.unlink(missing_ok=True)
 
 
 def _await(child: subprocess.Popen[bytes], ready: Path, log: Path) -> DemoHost:
