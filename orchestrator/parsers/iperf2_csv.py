@@ -23,6 +23,7 @@ def parse(capture: Capture) -> Reading:
     """
     out, err = text.clean(capture.out), text.clean(capture.err)
     whole = out.lines[:-1] if out.unterminated else out.lines
+    whole = tuple(line for line in whole if text.is_plain(line))
     matches = [match for line in whole if (match := _LINE.fullmatch(line.strip()))]
     others = [line for line in whole if not _LINE.fullmatch(line.strip())]
     complaints = iperf_trouble.find(others, err.lines)

@@ -45,16 +45,16 @@ def _scan(source: str, flags: list[str]) -> tuple[list[dict[str, Any]], list[str
     documents: list[dict[str, Any]] = []
     others: list[str] = []
     position = failures = 0
-    while begin := _BEGIN.search(source, position):
+    while failures < _FAILURES and (begin := _BEGIN.search(source, position)):
         noise = source[position : begin.start()]
         position = source.find("\n", begin.end()) + 1 or len(source)
         document = None
-        if failures < _FAILURES and not _too_deep(source, begin.end() - 1):
-            try:
+        try:
+            if not _too_deep(source, begin.end() - 1):
                 document, position = decoder.raw_decode(source, begin.end() - 1)
-            except ValueError:
-                failures += 1
-                flags.append("json_truncated")
+        except ValueError:
+            flags.append("json_truncated")
+        failures += document is None
         others += noise.splitlines()
         if noise.strip():
             flags.append("noise_after_json" if documents else "noise_before_json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 #: seconds that iperf runs when nobody says how long
 DEFAULT_SECONDS = 10.0
@@ -62,7 +63,7 @@ def asked(command: tuple[str, ...]) -> Asked:
 
 def _options(words: list[str]) -> Iterator[tuple[str, str]]:
     """Each option by its short name with its value, if it has one."""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in pairwise([*words, ""]):
         if word.startswith("--"):
             name, given, value = word[2:].partition("=")
             yield _LONG.get(name, name), value if given else following

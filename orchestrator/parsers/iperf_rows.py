@@ -100,6 +100,9 @@ def read(source: text.Text) -> Page:
     flags = list(source.flags)
     columns = ""
     for index, line in enumerate(source.lines):
+        if not text.is_plain(line):
+            flags.append("strange_line_skipped")
+            continue
         if header := _HEADER.search(line):
             columns = header["columns"]
         match = _ROW.fullmatch(line.rstrip())

@@ -25,8 +25,8 @@ NO_RECEIVER = "did not receive ack"
 
 def find(out: Iterable[str], err: Iterable[str]) -> tuple[str, ...]:
     """The complaints, those of standard error first."""
-    complaints = [line for line in err if _ERR.search(line)]
-    complaints += [line for line in out if _OUT.fullmatch(line.strip())]
+    complaints = [line for line in err if text.is_plain(line) and _ERR.search(line)]
+    complaints += [line for line in out if text.is_plain(line) and _OUT.fullmatch(line.strip())]
     return tuple(
         text.quote(line) for line in complaints if NO_RECEIVER in line or not _HARMLESS.search(line)
     )

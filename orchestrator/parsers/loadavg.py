@@ -9,7 +9,7 @@ from orchestrator.contract.units import Dimension
 from orchestrator.parsers.base import Capture, Parser, Reading, Value
 
 _LINE = re.compile(
-    rb"^(\d+\.\d+) (\d+\.\d+) (\d+\.\d+) (\d+)/(\d+) \d+\s*$",
+    rb"^(\d{1,9}\.\d\d) (\d{1,9}\.\d\d) (\d{1,9}\.\d\d) (\d{1,9})/(\d{1,9}) \d{1,9}\s*$",
     re.MULTILINE,
 )
 _FIELDS = ("load1", "load5", "load15", "running", "tasks")

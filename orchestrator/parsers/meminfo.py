@@ -8,7 +8,7 @@ from orchestrator.contract import errors
 from orchestrator.contract.units import Dimension
 from orchestrator.parsers.base import Capture, Parser, Reading, Value
 
-_LINE = re.compile(rb"^([A-Z]\w*(?:\([a-z]+\))?): +(\d+) kB\s*$", re.MULTILINE)
+_LINE = re.compile(rb"^([A-Z]\w*(?:\([a-z]+\))?): +(\d{1,18}) kB\s*$", re.MULTILINE)
 
 #: field -> lines that are added up
 _FIELDS = {

@@ -8,9 +8,9 @@ from orchestrator.contract import errors
 from orchestrator.contract.units import Dimension
 from orchestrator.parsers.base import Capture, Parser, Reading, Value
 
-_COUNTER = re.compile(rb"^(ctxt|intr|processes) (\d+)\b", re.MULTILINE)
-_CPU = re.compile(rb"^cpu +(\d+(?: \d+)+)", re.MULTILINE)
-_ONE_CPU = re.compile(rb"^cpu\d+ ", re.MULTILINE)
+_COUNTER = re.compile(rb"^(ctxt|intr|processes) (\d{1,18})\b", re.MULTILINE)
+_CPU = re.compile(rb"^cpu +(\d{1,18}(?: \d{1,18})+)", re.MULTILINE)
+_ONE_CPU = re.compile(rb"^cpu\d{1,18} ", re.MULTILINE)
 #: ticks per second in /proc, on every architecture that is still built
 _USER_HZ = 100.0
 #: columns of a cpu line

@@ -1,9 +1,9 @@
 """One number out of any output, by a pattern that the metric declares.
 
 The pattern has one group named ``value`` and is searched for in each line by itself. The engine
-has no time limit, so a pattern that could take long is refused before it is tried: no repeated
-group, no two repeats of one class side by side, at most three of wide classes, and an output that
-is short enough for them.
+has no time limit, so what could take long is refused before it is tried: a repeated group, two
+repeats of one class side by side, many repeats, and lines in which the repeats find so long runs
+that backtracking over them could need too many steps.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from orchestrator.parsers.base import Capture, Parser, Reading, Value
 MAX_PATTERN = 200
 MAX_OUTPUT = 1 << 20
 
-#: steps that the engine may need at worst
-_MAX_STEPS = 2e9
-_MAX_WIDE = 3
-_WIDE = frozenset({r"\S", r"\D", r"\W", r"\w"})
+_MAX_REPEATS = 8
+#: steps that the engine may need at worst; it makes some 10^8 a second
+_MAX_STEPS = 2e8
+#: backtracking over a run up to this length is not counted
+_SHORT = 64
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 #: an escaped character, a class, a repeat, or any other character
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[*+?]|\{\d*,?\d*\}|.", re.DOTALL)
@@ -43,13 +44,13 @@ def compiled(pattern: str) -> re.Pattern[str]:
         raise errors.InputError("a pattern needs a group (?P<value>...) around the number")
     if _BACKREFERENCE.search(pattern):
         raise errors.InputError("a pattern may not refer back to its own groups")
-    if _wide_repeats(pattern) > _MAX_WIDE:
-        raise errors.InputError(f"a pattern has at most {_MAX_WIDE} repeats like .* or \\S+")
+    if len(_repeated(pattern)) > _MAX_REPEATS:
+        raise errors.InputError(f"a pattern has at most {_MAX_REPEATS} repeats")
     return ready
 
 
-def _wide_repeats(pattern: str) -> int:
-    """How many repeats match much of any line.
+def _repeated(pattern: str) -> list[str]:
+    """What the pattern repeats.
 
     Raises: InputError for a repeated group, or for two repeats of one class side by side.
     """
@@ -59,8 +60,21 @@ def _wide_repeats(pattern: str) -> int:
             raise errors.InputError("a pattern may not repeat a group: (...)+ can take for ever")
         if repeated and again and atom == following:
             raise errors.InputError(f"two repeats of {atom} side by side can take for ever")
-    repeats = [atom for atom, repeated in atoms if repeated]
-    return sum(1 for atom in repeats if atom == "." or atom.startswith("[^") or atom in _WIDE)
+    return [atom for atom, repeated in atoms if repeated]
+
+
+def _steps(pattern: str, lines: tuple[str, ...]) -> float:
+    """The steps that the engine needs at worst, over all lines."""
+    anchored = pattern.startswith("^") and "|" not in pattern
+    runs = [re.compile(f"{atom}+") for atom in _repeated(pattern)]
+    total = 0.0
+    for line in lines:
+        steps = 1.0 if anchored else float(len(line))
+        for run in runs if len(line) > _SHORT else ():
+            longest = max((len(match.group()) for match in run.finditer(line)), default=0)
+            steps *= longest if longest > _SHORT else 1
+        total += steps
+    return total
 
 
 def _atoms(pattern: str) -> list[tuple[str, bool]]:
@@ -91,9 +105,10 @@ def parse(capture: Capture) -> Reading:
     if len(capture.out) > MAX_OUTPUT:
         raise errors.ParseError(f"patterns are matched in at most {MAX_OUTPUT} bytes of output")
     lines = text.clean(capture.out).lines
-    power = _wide_repeats(capture.pattern) + (not capture.pattern.startswith("^"))
-    if sum(float(len(line)) ** power for line in lines) > _MAX_STEPS:
-        raise errors.ParseError("the output is too long for this pattern; begin it with ^")
+    if _steps(capture.pattern, lines) > _MAX_STEPS:
+        raise errors.ParseError(
+            "the lines are too long for this pattern; begin it with ^ or narrow its repeats"
+        )
     found = [match["value"] for line in lines for match in pattern.finditer(line)]
     if not found:
         raise errors.ParseError(f"nothing matches {capture.pattern}")

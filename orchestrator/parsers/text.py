@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_MAX_LINE = 1000
+_ENDLESS = re.compile(r"\d{19}")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b.")
 _PRINTK = re.compile(r"\[ *\d+\.\d{6}\] ")
 
@@ -37,6 +39,14 @@ def clean(raw: bytes) -> Text:
     lines = text.split("\n")
     unterminated = lines[-1] != ""
     return Text(tuple(lines if unterminated else lines[:-1]), tuple(flags), unterminated)
+
+
+def is_plain(line: str) -> bool:
+    """Whether a tool could have printed this for people: no endless line, no endless number.
+
+    What is not plain could take long to search, and its numbers could not be converted.
+    """
+    return len(line) <= _MAX_LINE and not _ENDLESS.search(line)
 
 
 def quote(line: str) -> str:

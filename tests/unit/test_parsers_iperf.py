@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -208,3 +209,22 @@ def test_stream_of_events_reads_like_the_document() -> None:
     assert reading.values["sum-bandwidth"].value == 80
     assert reading.values["retransmits"].value == 1
     assert not reading.partial
+
+
+@pytest.mark.parametrize("parser", IPERF, ids=lambda parser: parser.name)
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        b"{\n" * 200_000,
+        b'{"a":[\n' * 100_000,
+        b"[ 3] 0.0-1.0 sec " * 30_000,
+        b"[  3] 0.0-1.0 sec " + b"9" * 100_000 + b" MBytes 1 bits/sec\n",
+        b"tcp connect" + b" a" * 200_000,
+    ],
+    ids=["braces", "nesting", "rows in a line", "endless number", "endless complaint"],
+)
+def test_hostile_output_is_refused_in_time(parser: Parser, hostile: bytes) -> None:
+    begin = time.monotonic()
+    with pytest.raises(errors.ParseError):
+        parser.parse(Capture(out=hostile, err=hostile))
+    assert time.monotonic() - begin < 10

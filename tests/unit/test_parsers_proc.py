@@ -185,7 +185,7 @@ def test_several_matches_give_first_and_last_but_no_value() -> None:
         (r"(?P<value>(\d+)+)x", b"1\n", "repeat a group"),
         (r"\d+\d+(?P<value>1)", b"1\n", "side by side"),
         (r".*.*.*.*(?P<value>1)", b"1\n", "side by side"),
-        (r".*a.*b.*c.*(?P<value>1)", b"1\n", "at most 3"),
+        (r"a*b*c*d*e*f*g*h*i*(?P<value>1)", b"1\n", "at most 8"),
         (r"(?P<value>1)\1", b"11\n", "refer back"),
         ("x" * 201 + "(?P<value>1)", b"1\n", "at most 200"),
         (r"x (?P<value>\d+)", b"x" * (1 << 20) + b"y", "bytes of output"),
@@ -203,8 +203,21 @@ def test_unknown_unit_of_a_pattern_is_refused() -> None:
         matched(r"(?P<value>1)", b"1\n", unit="MB")
 
 
-def test_expensive_pattern_over_a_long_line_is_refused_at_once() -> None:
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        (r".*a.*b.*(?P<value>\d)", b"a" * 100_000),
+        (r"\S+b(?P<value>\d)", b"a" * 40_000),
+        (r"\d+a\d+b(?P<value>\d)", b"1" * 40_000),
+    ],
+)
+def test_expensive_pattern_over_a_long_line_is_refused_at_once(pattern: str, line: bytes) -> None:
     begin = time.monotonic()
     with pytest.raises(errors.ParseError, match="too long for this pattern"):
-        matched(r".*a.*b.*(?P<value>\d)", b"a" * 100_000 + b"\n")
+        matched(pattern, line + b"\n")
     assert time.monotonic() - begin < 1
+
+
+def test_number_in_a_long_line_of_json_is_found() -> None:
+    line = b'{"x": [' + b"1234567, " * 50_000 + b'0], "qps": 4711.5, "more": 1}\n'
+    assert matched(r'"qps":\s*(?P<value>[\d.]+)', line, unit="1/s")["value"] == 4711.5
