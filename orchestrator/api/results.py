@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
+from pydantic import Field
 
 from orchestrator.api import answers
 from orchestrator.api.asked import Asked, Lab
@@ -38,6 +39,8 @@ class TablesRequest(ResultsRequest):
     format: Literal["json", "plain"] = "json"
     #: leave out what does not stand for its playbook, unless nothing does
     primary: bool = False
+    #: of ``plain``, in characters
+    width: int = Field(default=76, ge=40, le=400)
 
 
 class ExportRequest(ResultsRequest):
@@ -55,7 +58,7 @@ def show_results(
     if asked.primary:
         tables = tuple(table for table in tables if table.primary) or tables
     if asked.format == "plain":
-        return answers.text("\n".join(plain(table) for table in tables))
+        return answers.text("\n".join(plain(table, width=asked.width) for table in tables))
     return tables
 
 

@@ -71,7 +71,8 @@ def results(
 def show_tables(desk: Desk, query: Mapping[str, Any], *, every: bool = False) -> None:
     """Print the tables of a query: of all metrics, or of those that stand for their playbook."""
     primary = None if every else True
-    _show_text(desk.screen, desk.lab.get_bytes("results", format="plain", primary=primary, **query))
+    asked = {"format": "plain", "primary": primary, "width": min(desk.screen.width, 400), **query}
+    _show_text(desk.screen, desk.lab.get_bytes("results", **asked))
     if not every:
         tables = desk.lab.get("results", **query)
         shown = any(table["primary"] for table in tables)

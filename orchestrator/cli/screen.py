@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,6 +36,11 @@ class Screen:
     def lively(self) -> bool:
         """Whether progress may be redrawn on standard error."""
         return not self.plain and not self.json and _is_terminal(sys.stderr.isatty())
+
+    @property
+    def width(self) -> int:
+        """Characters of a line: those of the terminal, or what fits into a mail."""
+        return max(shutil.get_terminal_size().columns, 40) if self.styled else plain.WIDTH
 
     def show(self, data: Any, *sheets: Sheet) -> None:
         """Print what the API answered: as it is for ``--json``, as sheets otherwise."""

@@ -6,10 +6,12 @@ import dataclasses
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from decimal import Decimal
+from itertools import chain, zip_longest
 from typing import Final, NamedTuple, TypeVar
 
 from orchestrator.contract import errors, units
-from orchestrator.contract.domain import Better
+from orchestrator.contract.domain import Better, Note
 from orchestrator.report import rows, table
 from orchestrator.stats.series import ExcludedRun, Params, RunValue
 
@@ -17,6 +19,8 @@ from orchestrator.stats.series import ExcludedRun, Params, RunValue
 AXES: Final = ("load",)
 
 _STATISTIC: Final = re.compile(r"mean|min|max|sd|median|p\d+(_\d+)?")
+#: a plain decimal that stands by itself, not one within a name
+_NUMBER: Final = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.]*[A-Za-z_])")
 _T = TypeVar("_T")
 
 
@@ -118,7 +122,7 @@ def _table(
         primary=any(run.primary for run in members),
         of_samples=of_samples,
         rows=tuple(one.row for one in shown),
-        notes=_notes(shown),
+        notes=_notes(shown, lambda note: _concerns(note, key.family, of_samples=of_samples)),
         excluded=_exclusions(left_out),
     )
 
@@ -142,12 +146,30 @@ def _by_statistic(runs: Iterable[RunValue]) -> list[dict[str, RunValue]]:
     return list(by_run.values())
 
 
-def _notes(shown: Sequence[rows.NotedRow]) -> tuple[table.NoteLine, ...]:
-    """Each caveat once, with the rows it is about."""
-    about: dict[tuple[str, str], list[int]] = defaultdict(list)
+def _concerns(note: Note, metric: str, *, of_samples: bool) -> bool:
+    """Whether a note of a run is about this metric: an absent one is the other's concern.
+
+    A percentile that n does not reach stands as such in its own cell.
+    """
+    return note.code != "absent" or (
+        not of_samples and family(note.text.partition(" ")[0])[0] == metric
+    )
+
+
+def _notes(
+    shown: Sequence[rows.NotedRow], concerns: Callable[[Note], bool]
+) -> tuple[table.NoteLine, ...]:
+    """Each caveat once, with the rows it is about; those that differ in numbers only are one."""
+    alike: dict[tuple[str, str], list[str]] = defaultdict(list)
+    places: dict[tuple[str, str], dict[int, None]] = defaultdict(dict)
     for place, one in enumerate(shown):
-        for note in dict.fromkeys(one.notes):
-            about[note.code, note.text].append(place)
+        for note in filter(concerns, one.notes):
+            shape = (note.code, _NUMBER.sub("#", note.text))
+            alike[shape].append(note.text)
+            places[shape][place] = None
+    about: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for shape, texts in alike.items():
+        about[shape[0], spanned(texts)] += places[shape]
     same = Counter((one.row.host, one.row.kernel, one.row.group, one.row.point) for one in shown)
     for place, one in enumerate(shown):
         row = one.row
@@ -159,6 +181,17 @@ def _notes(shown: Sequence[rows.NotedRow]) -> tuple[table.NoteLine, ...]:
         table.NoteLine(code=code, text=text, rows=() if measured <= set(places) else tuple(places))
         for (code, text), places in about.items()
     )
+
+
+def spanned(texts: Sequence[str]) -> str:
+    """One text for texts that differ in numbers only: each number that varies as its range."""
+    pieces = _NUMBER.split(texts[0])
+    numbers = [[Decimal(number) for number in _NUMBER.findall(text)] for text in texts]
+    spans = [
+        str(min(column)) if min(column) == max(column) else f"{min(column)} to {max(column)}"
+        for column in zip(*numbers, strict=True)
+    ]
+    return "".join(chain.from_iterable(zip_longest(pieces, spans, fillvalue="")))
 
 
 def _exclusions(left_out: Iterable[ExcludedRun]) -> tuple[table.Exclusion, ...]:

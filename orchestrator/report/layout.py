@@ -34,22 +34,28 @@ def ascii_only(text: str) -> str:
     return clean.encode("ascii", "backslashreplace").decode("ascii")
 
 
-def paragraph(text: str, *, indent: str = "") -> list[str]:
+def paragraph(text: str, *, indent: str = "", width: int = WIDTH) -> list[str]:
     """Lines of a sentence within the width; nothing of it is left out."""
     return textwrap.wrap(
-        ascii_only(text), WIDTH, subsequent_indent=indent, break_on_hyphens=False
+        ascii_only(text), width, subsequent_indent=indent, break_on_hyphens=False
     ) or [""]
 
 
-def blocks(keys: Sequence[Column], columns: Sequence[Column], headings: Sequence[str]) -> list[str]:
+def blocks(
+    keys: Sequence[Column],
+    columns: Sequence[Column],
+    headings: Sequence[str],
+    *,
+    width: int = WIDTH,
+) -> list[str]:
     """Lines of a table. Keys stand left in each block; a new heading gets its own line."""
     keys = [
         Column(ascii_only(key.header), tuple(ascii_only(cell) for cell in key.cells))
         for key in keys
     ]
     widest = max(map(_width, columns), default=0)
-    widths = _shares([_width(key) for key in keys], WIDTH - widest)
-    room = WIDTH - sum(widths) - len(_GAP) * len(keys)
+    widths = _shares([_width(key) for key in keys], width - widest)
+    room = width - sum(widths) - len(_GAP) * len(keys)
     lines: list[str] = []
     for part in _parts(columns, room):
         if lines:

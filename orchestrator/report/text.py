@@ -22,12 +22,13 @@ _DIRECTION: Final = {
 }
 
 
-def plain(table: ResultsTable) -> str:
-    """The table in ASCII, at most 76 columns wide."""
+def plain(table: ResultsTable, *, width: int = layout.WIDTH) -> str:
+    """The table in ASCII; what does not fit into the width goes below."""
     lines = [*_title(table, hosts=()), ""]
     if table.rows:
-        lines += layout.blocks(_keys(table, host=True), _all_columns(table), _headings(table))
-    return _text([*lines, *_below(table)])
+        keys, columns = _keys(table, host=True), _all_columns(table)
+        lines += layout.blocks(keys, columns, _headings(table), width=width)
+    return _text([*lines, *_below(table, width)])
 
 
 def mail(*tables: ResultsTable) -> str:
@@ -76,8 +77,8 @@ def _headings(table: ResultsTable) -> list[str]:
 def _all_columns(table: ResultsTable) -> list[Column]:
     counts = [_column(table, "boots", _boots), _column(table, "runs", lambda row: str(row.runs))]
     if table.of_samples:
-        spread = [_mean(table), _sd(table), _minimum(table), *_interval(table)]
-        return [*counts, *_percentiles(table), _maximum(table), _samples(table), *spread]
+        middle = [_mean(table), _sd(table), _minimum(table), *_percentiles(table)]
+        return [*counts, *middle, _maximum(table), _samples(table), *_interval(table)]
     spread = [_mean(table), _sd(table), _minimum(table), _maximum(table)]
     return [*counts, *spread, *_interval(table)]
 
@@ -192,21 +193,23 @@ def percentile(cell: PercentileCell, digits: int) -> str:
     return number(cell.value, digits)
 
 
-def _below(table: ResultsTable) -> list[str]:
+def _below(table: ResultsTable, width: int = layout.WIDTH) -> list[str]:
     scopes = _scopes(table)
     lines = [f"{INTERVAL}: {scope}" for scope in scopes] if len(scopes) == 1 else []
     for left in table.excluded:
         where = " ".join(filter(None, (left.host, left.kernel, left.group)))
         runs = "run" if left.runs == 1 else "runs"
         lines += layout.paragraph(
-            f"left out, {where}: {left.runs} {runs} {left.outcome}: {left.reason}", indent="  "
+            f"left out, {where}: {left.runs} {runs} {left.outcome}: {left.reason}",
+            indent="  ",
+            width=width,
         )
     for note in table.notes:
         about = dict.fromkeys(
             f"{table.rows[place].host} {table.rows[place].kernel}" for place in note.rows
         )
         rows = f" ({', '.join(about)})" if about else ""
-        lines += layout.paragraph(f"note: {note.text}{rows}", indent="  ")
+        lines += layout.paragraph(f"note: {note.text}{rows}", indent="  ", width=width)
     return ["", *lines] if lines else []
 
 

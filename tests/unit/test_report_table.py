@@ -181,6 +181,31 @@ def test_note_of_several_rows_is_said_once_with_its_rows() -> None:
     assert notes == [("the host was busy", (0,))]
 
 
+def load_note(load: str) -> tuple[Note, ...]:
+    return (Note(code="noisy-load", text=f"load {load} before the run; quiet is below 0.4"),)
+
+
+def test_notes_that_differ_in_numbers_only_are_one_with_their_range() -> None:
+    runs = [value(run=f"r{n}", notes=load_note(load)) for n, load in enumerate(("2.5", "11", "3"))]
+    texts = [note.text for note in report.results_table(runs).notes if note.code == "noisy-load"]
+    assert texts == ["load 2.5 to 11 before the run; quiet is below 0.4"]
+
+
+def test_numbers_within_names_are_no_range() -> None:
+    runs = [
+        value(run=f"r{n}", notes=(Note(code="x", text=f"host a-{n} of 6.12.{n} is odd"),))
+        for n in range(2)
+    ]
+    texts = [note.text for note in report.results_table(runs).notes if note.code == "x"]
+    assert texts == ["host a-0 of 6.12.0 is odd", "host a-1 of 6.12.1 is odd"]
+
+
+def test_percentile_that_is_not_attainable_is_no_note_beside_its_cell() -> None:
+    absent = (Note(code="absent", text="latency.p99.9 is absent: found no p99.9"),)
+    table = report.results_table([latencies(range(1000, 101_000, 1000), notes=absent)])
+    assert "absent" not in {note.code for note in table.notes}
+
+
 def test_table_goes_to_json_and_comes_back() -> None:
     for table in report.results_tables(series.imported("iperf-2007.flat.txt"), [VOID]):
         assert report.ResultsTable.model_validate_json(table.model_dump_json()) == table

@@ -92,8 +92,8 @@ def test_intervals_of_different_scope_are_named_row_by_row() -> None:
 
 def test_latency_table_shows_percentiles_or_says_that_n_does_not_reach_them() -> None:
     text = report.plain(report.results_table([latencies(range(1000, 1_001_000, 1000))]))
-    assert re.search(r"p50 +p99 +p99\.9 +max +samples", text)
-    assert re.search(r"500 +990 +not attainable \(1000\) +1000 +1000", text)
+    assert re.search(r"p50 +p99 +p99\.9", text)
+    assert re.search(r"500 +990 +not attainable \(1000\)$", text, re.MULTILINE)
 
 
 def test_unmeasured_cells_are_dashes_and_never_zero() -> None:
