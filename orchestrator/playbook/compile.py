@@ -161,7 +161,8 @@ def _requirements(playbook: Playbook, values: Mapping[str, Value], noise: NoiseP
 
 
 def _kib(function: str, size: int) -> str:
-    kib = math.ceil(size / 1024)
+    # some shells count with 32 bits; no host has as much
+    kib = min(math.ceil(size / 1024), 999_999_999)
     return f"{function} {kib} '{kib} KiB'"
 
 

@@ -273,16 +273,13 @@ def test_stage_that_keeps_failing_ends_after_its_retries(shell: Shell, tmp_path:
 @pytest.mark.parametrize(
     ("requires", "reason"),
     [
-        ("memory_free: 900000GiB", r"memory_free: \d+ KiB of 943718400000 KiB"),
-        ("workdir_free: 900000GiB", r"workdir_free: \d+ KiB of 943718400000 KiB in /.*"),
+        ("memory_free: 900000GiB", r"memory_free: \d+ KiB of 999999999 KiB"),
+        ("workdir_free: 900000GiB", r"workdir_free: \d+ KiB of 999999999 KiB in /.*"),
         ("tools: [no-such-tool]", r"no-such-tool is not on this host; install it"),
         ("arch: [z80, 6502]", r"this host is \S+; needed is one of: z80 6502"),
         ("cpus_online: 9999", r"cpus_online: \d+ of 9999"),
         ("kernel_min: '99.1'", r"the kernel is \S+; at least 99.1 is needed"),
-        (
-            "tools: [{name: sed, min_version: 99.0, version: [--version]}]",
-            r"sed is version \S+; at least 99.0 is needed",
-        ),
+        ("tools: [{name: sed, min_version: 99.0}]", r"sed is version \S+; at least 99.0 is needed"),
     ],
 )
 def test_requirement_that_is_not_met_skips_with_the_sentence(
@@ -357,8 +354,10 @@ def test_step_sees_a_plain_environment_and_no_input(shell: Shell, tmp_path: Path
     assert lines[2] == str(tmp_path / "work")
 
 
-def fake(name: str, first: str, then: str) -> str:
+def fake(shell: Shell, name: str, first: str, then: str) -> str:
     """A check stage that puts a program before the host's own: it prints something new later."""
+    if shell[0] == "busybox":
+        pytest.skip("this shell executes its own applets before any program of the PATH")
     return (
         "  check:\n    steps:\n      - id: fake\n        script: |\n"
         f"          cat >bin/{name} <<'END'\n          #!/bin/sh\n"
@@ -368,7 +367,7 @@ def fake(name: str, first: str, then: str) -> str:
 
 
 def test_clock_that_jumps_voids_the_run(shell: Shell, tmp_path: Path) -> None:
-    stages = run_stage("{id: main, run: [echo, x]}", more=fake("date", "1000000", "1003600"))
+    stages = run_stage("{id: main, run: [echo, x]}", more=fake(shell, "date", "1000000", "1003600"))
     done = execute(shell, compiled(f"abort_on: [clock-jump]\n{stages}"), tmp_path)
     assert done.end == ("void", "clock-jump: the wall clock moved by 3600 s against the uptime")
 
@@ -386,7 +385,7 @@ def test_kernel_that_complains_voids_the_run(
     old = "[ 1.0] BUG: of long ago\n          [ 2.0] Out of memory: long ago"
     stages = run_stage(
         "{id: main, run: [echo, x]}",
-        more=fake("dmesg", old, f"[ 2.0] Out of memory: long ago\n          {line}"),
+        more=fake(shell, "dmesg", old, f"[ 2.0] Out of memory: long ago\n          {line}"),
     )
     done = execute(shell, compiled(f"abort_on: [{guard}]\n{stages}"), tmp_path)
     assert done.end == ("void", f"{guard}: {line}")
@@ -394,6 +393,6 @@ def test_kernel_that_complains_voids_the_run(
 
 def test_kernel_that_complained_before_is_no_reason(shell: Shell, tmp_path: Path) -> None:
     line = "[ 1.0] BUG: of long ago"
-    stages = run_stage("{id: main, run: [echo, x]}", more=fake("dmesg", line, line))
+    stages = run_stage("{id: main, run: [echo, x]}", more=fake(shell, "dmesg", line, line))
     done = execute(shell, compiled(f"abort_on: [kernel-oops, oom-kill]\n{stages}"), tmp_path)
     assert done.end == ("finished", "")

@@ -33,6 +33,7 @@ br_leave() {
     trap - EXIT
     # caught, not ignored: what is started from here on still obeys
     trap : HUP INT TERM
+    br_pending=''
     br_end_running
     [ -z "$br_measured" ] || br_facts short facts.after
     br_cleaning=1
@@ -46,8 +47,8 @@ br_leave() {
     br_record end
     cd / && rm -rf "$BR_WORK"
     [ -z "$br_by_hand" ] || echo "$br_outcome${br_reason:+: $br_reason}; results are in $BR_OUT"
-    [ "$br_outcome" = finished ]
-    exit
+    [ "$br_outcome" = finished ] || exit 1
+    exit 0
 }
 
 br_interrupted() {
