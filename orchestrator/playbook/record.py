@@ -74,13 +74,12 @@ class Record:
 
 def read_record(raw: bytes) -> Record:
     """What a ``result`` says; never raises for what a host wrote."""
-    lines = raw.decode("utf-8", "replace").split("\n")
+    # what stands after the last newline was still being written
+    lines = raw.decode("utf-8", "replace").split("\n")[:-1] or [""]
     found = _Lines()
     trouble = "" if lines[0] == _VERSION else "the host left no result"
     for number, line in enumerate(lines[1:], 2):
         if trouble or found.ended:
-            break
-        if not line and number == len(lines):
             break
         if not _take(found, line):
             trouble = f"line {number} of the result is no record: {_shown(line)!r}"
