@@ -131,7 +131,9 @@ class Server:
         return [pid for pid in descendants(self.process.pid) if _command(pid) == name]
 
 
-def sshd(folder: Path, keys: Keys, *kinds: str, force: str = "") -> AbstractContextManager[Server]:
+def sshd(
+    folder: Path, keys: Keys, *kinds: str, force: str = "", port: int | None = None
+) -> AbstractContextManager[Server]:
     """An OpenSSH server with an Ed25519 host key, and one of each further kind.
 
     ``force``: what it executes instead of any command.
@@ -169,7 +171,7 @@ def sshd(folder: Path, keys: Keys, *kinds: str, force: str = "") -> AbstractCont
         listen = f"-oListenAddress=127.0.0.1:{port}"
         return (*home, program, "-D", "-e", "-f", str(config), listen)
 
-    return _serve(folder, command, tuple(host_keys))
+    return _serve(folder, command, tuple(host_keys), port=port)
 
 
 def dropbear(folder: Path, keys: Keys) -> AbstractContextManager[Server]:
@@ -178,7 +180,12 @@ def dropbear(folder: Path, keys: Keys) -> AbstractContextManager[Server]:
     ssh.mkdir(mode=0o700, parents=True)
     (ssh / "authorized_keys").write_bytes(keys.public)
     (ssh / "authorized_keys").chmod(0o600)
-    home = _at_home(folder / "home")
+    return dropbear_in(folder, _at_home(folder / "home"), getpass.getuser())
+
+
+def dropbear_in(folder: Path, prefix: tuple[str, ...], user: str) -> AbstractContextManager[Server]:
+    """A dropbear server for a user, in the surroundings that a command prefix makes."""
+    folder.mkdir(parents=True, exist_ok=True)
     host_key = folder / "host_key"
     made = run("dropbearkey", "-t", "ed25519", "-f", str(host_key))
     line = next(line for line in made.splitlines() if line.startswith("ssh-ed25519 "))
@@ -186,9 +193,9 @@ def dropbear(folder: Path, keys: Keys) -> AbstractContextManager[Server]:
 
     def command(port: int) -> tuple[str, ...]:
         serve = (program, "-F", "-E", "-s", "-p", f"127.0.0.1:{port}")
-        return (*home, *serve, "-r", str(host_key), "-P", str(folder / "pid"))
+        return (*prefix, *serve, "-r", str(host_key), "-P", str(folder / "pid"))
 
-    return _serve(folder, command, (" ".join(line.split()[:2]),))
+    return _serve(folder, command, (" ".join(line.split()[:2]),), user=user)
 
 
 SERVERS: dict[str, Callable[[Path, Keys], AbstractContextManager[Server]]] = {
@@ -279,9 +286,14 @@ def descendants(pid: int) -> list[int]:
 
 @contextmanager
 def _serve(
-    folder: Path, command: Callable[[int], tuple[str, ...]], host_keys: tuple[str, ...]
+    folder: Path,
+    command: Callable[[int], tuple[str, ...]],
+    host_keys: tuple[str, ...],
+    *,
+    port: int | None = None,
+    user: str | None = None,
 ) -> Iterator[Server]:
-    port = free_port()
+    port = port or free_port()
     log = folder / "log"
     with (
         log.open("wb") as stream,
@@ -292,7 +304,14 @@ def _serve(
             stderr=stream,
         ) as process,
     ):
-        server = Server(port=port, host_keys=host_keys, log=log, process=process, folder=folder)
+        server = Server(
+            port=port,
+            host_keys=host_keys,
+            log=log,
+            process=process,
+            folder=folder,
+            user=user or getpass.getuser(),
+        )
         try:
             wait_for(lambda: _greets(process, port, log), f"an SSH server on {port}; see {log}")
             yield server

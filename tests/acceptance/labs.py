@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +122,7 @@ def executions(*bases: Path) -> list[Execution]:
 
 def overlaps(done: list[Execution]) -> list[tuple[Execution, Execution]]:
     """Pairs of executions that were under way at the same time."""
-    pairs = zip(done, done[1:], strict=False)
-    return [(one, other) for one, other in pairs if other.begin < one.end]
+    return [(one, other) for one, other in pairwise(done) if other.begin < one.end]
 
 
 def marked_processes(run: str) -> list[int]:
