@@ -7,6 +7,7 @@ but the applets that a small busybox has: no setsid, no sha256sum.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import secrets
 import shutil
@@ -37,7 +38,7 @@ def commands(shell: str, folder: Path) -> Path:
     """A folder to begin PATH with, in which ``sh`` is this shell."""
     program = services.find(SHELLS[shell])
     assert program is not None
-    folder.mkdir()
+    folder.mkdir(parents=True)
     for name in ("sh", *(_APPLETS if shell == "busybox" else ())):
         (folder / name).symlink_to(program)
     return folder
@@ -106,8 +107,10 @@ class Host:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environ
         )
         assert process.stdin
-        process.stdin.write(stdin)
-        process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            # a call that was killed, or that takes no input
+            process.stdin.write(stdin)
+            process.stdin.close()
         process.stdin = None
         return process
 
@@ -214,6 +217,16 @@ def program(name: str) -> str:
     found = shutil.which(name)
     assert found is not None
     return found
+
+
+@functools.cache
+def own_mounts() -> tuple[str, ...] | None:
+    """A command prefix for root with mounts of its own; None where that is not allowed."""
+    prefix = ("unshare", "--mount")
+    if os.getuid() != 0:
+        prefix = (*prefix, "--map-root-user")
+    tried = subprocess.run((*prefix, "true"), capture_output=True, check=False)
+    return prefix if tried.returncode == 0 else None
 
 
 def _pids() -> list[int]:

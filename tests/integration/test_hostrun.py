@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.contract import checksum
+from orchestrator.contract import checksum, domain
 from tests import services
 from tests.integration import hosts
+from workers import hostcall, ssh
 
 #: a child that leaves group, session and parent of the script, and writes its pid to a file
 _DAEMON = f"""{sys.executable} -S -c '
@@ -122,6 +123,43 @@ def test_start_killed_anywhere_and_repeated_executes_once(host: hosts.Host) -> N
     assert_forgotten(host)
 
 
+def test_calls_at_random_never_overlap_and_never_repeat(usual: hosts.Host) -> None:
+    dice = random.Random(7)
+    owners = [(dice.choice("12") * 32, secrets.token_hex(16), str(n)) for n in range(1, 7)]
+    start = (hosts.BOOT, "1", "60", "0", "9")
+    calls: list[subprocess.Popen[bytes]] = []
+    for _ in range(120):
+        lab, run, fence = dice.choice(owners)
+        verb = dice.choice(["start", "start", "start", "poll", "kill", "reap", "purge"])
+        host = hosts.Host(base=usual.base, environ=usual.environ, lab=lab, run=run)
+        words = (verb, run, "1", fence, *(start if verb == "start" else ()))
+        calls.append(host.popen(*words, stdin=b"sleep 0.1", nonce=secrets.token_hex(8)))
+        if dice.random() < 0.3:
+            time.sleep(dice.uniform(0, 0.05))
+            calls[-1].kill()
+        if len(calls) >= 6:
+            calls.pop(0).communicate(timeout=30)
+    for call in calls:
+        call.communicate(timeout=30)
+    for lab, run, fence in owners:
+        hosts.Host(base=usual.base, environ=usual.environ, lab=lab, run=run).of("reap", fence=fence)
+    begun = [line[1:] for line in usual.log if line[0] == "begin"]
+    assert begun
+    assert len(begun) == len({tuple(owner) for owner in begun})
+    # each begin is followed by its own end, whatever ended it
+    assert [line[0] for line in usual.log] == ["begin", "end"] * len(begun)
+    assert [line[1:5] for line in usual.log if line[0] == "end"] == begun
+
+
+def test_answer_is_found_among_the_noise_of_a_login(usual: hosts.Host) -> None:
+    noise = b"Welcome!\n@@0 status=done\nno newline"
+    nonce = secrets.token_hex(8)
+    with usual.popen("poll", usual.run, "1", "1", nonce=nonce) as call:
+        output = noise + b"\n" + call.communicate(timeout=20)[0] + noise
+    answer = hostcall.read(ssh.Output(data=output, err=b"", over=False), nonce, "poll")
+    assert (answer.status, answer.one("boot")) == (domain.Status.ABSENT, hosts.BOOT)
+
+
 def test_start_of_a_prepared_run_executes_it(usual: hosts.Host) -> None:
     usual.start("exit 0")
     for name in ("pid", "rc"):
@@ -194,7 +232,7 @@ def test_start_with_a_script_cut_short_does_nothing(usual: hosts.Host) -> None:
 
 
 def test_runtime_over_its_limit_is_124_and_leaves_nothing(host: hosts.Host) -> None:
-    answer = host.start(f"{_DAEMON}trap '' TERM\nwhile :; do sleep 1; done", max_s=1)
+    answer = host.start(f"{_DAEMON}while :; do sleep 1; done", max_s=1)
     assert (answer.status, answer.rc) == ("done", "124")
     assert not hosts.is_living(hosts.pid_in(host.folder / "work/daemon"))
     assert host.living() == []
@@ -237,6 +275,24 @@ def test_kill_of_a_finished_run_keeps_its_result(usual: hosts.Host) -> None:
     answer = usual.of("kill")
     assert (answer.status, answer.rc) == ("done", "4")
     assert "killed" not in os.listdir(usual.folder)
+
+
+def test_kill_with_another_fence_kills_nothing(usual: hosts.Host) -> None:
+    usual.running(_UP)
+    for verb in ("kill", "poll", "fetch"):
+        assert usual.of(verb, fence=2).status == "absent"
+    assert usual.of("reap", fence=2).status == "notowner"
+    assert usual.of("poll").status == "running"
+
+
+def test_kill_goes_the_way_the_script_becomes_root(usual: hosts.Host) -> None:
+    sudo = Path(usual.environ["PATH"].split(os.pathsep)[0], "sudo")
+    sudo.write_text('#!/bin/sh\necho "$2" >>"$HOME/sudo"\nshift\nexec "$@"\n')
+    sudo.chmod(0o755)
+    usual.running(f'echo "sudo -n" >"$BENCHRACK_DIR/root"\n{_UP}')
+    assert usual.of("kill").status == "died"
+    assert usual.living() == []
+    assert {"grep", "kill"} <= set(Path(usual.environ["HOME"], "sudo").read_text().split())
 
 
 def test_kill_before_the_run_began_keeps_it_from_beginning(usual: hosts.Host) -> None:
@@ -443,9 +499,10 @@ def test_log_is_kept_short(usual: hosts.Host) -> None:
         ("poll", "a" * 32, "1", "01"),
         ("poll", "a" * 32, "1", "9" * 17),
         ("poll", "a" * 32, "1"),
-        ("start", "a" * 32, "1", "1", "boot;id", "1", "60", "0"),
-        ("start", "a" * 32, "1", "1", hosts.BOOT, "2", "60", "0"),
-        ("start", "a" * 32, "1", "1", hosts.BOOT, "1", "1e3", "0"),
+        ("start", "a" * 32, "1", "1", "boot;id", "1", "60", "0", "4"),
+        ("start", "a" * 32, "1", "1", hosts.BOOT, "2", "60", "0", "4"),
+        ("start", "a" * 32, "1", "1", hosts.BOOT, "1", "1e3", "0", "4"),
+        ("start", "a" * 32, "1", "1", hosts.BOOT, "1", "60", "0"),
         ("facts", "../instance"),
         ("facts", "absent"),
         ("shelve", "../r/x", "cksum", "0"),

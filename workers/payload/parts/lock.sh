@@ -42,19 +42,19 @@ is_mine() { # whether this very owner holds the lock
 
 is_foreign() { [ -n "$owner" ] && ! is_mine; }
 
-# sets owner, mark (the fence), state of the run, rc
+# sets owner, mark (the fence), rc, and state of the run: absent, unless this very owner holds the lock
 look() {
     get "$BASE/active"
     owner=$value
     [ -n "$owner" ] || [ ! -e "$BASE/active" ] || owner=unreadable
     get "$BASE/fence.$LAB"
     mark=${value:-0} rc='' state=absent
-    [ -d "$dir" ] || return 0
+    { is_mine && [ -d "$dir" ]; } || return 0
     get "$dir/pid"
     if [ -z "$value" ]; then
         state=prepared
         [ ! -e "$dir/killed" ] || state=died
-        if is_mine && [ "${owner##*.}" != "$boot" ]; then state=rebooted; fi
+        [ "${owner##*.}" = "$boot" ] || state=rebooted
     elif [ "${value##*.}" != "$boot" ]; then
         state=rebooted
     elif is_alive "$value"; then
@@ -73,6 +73,8 @@ prepare() {
     is_mine || put_new "$BASE/active" "$LAB.$RUN.$ATTEMPT.$FENCE.$boot" || return
     owner=$LAB.$RUN.$ATTEMPT.$FENCE.$boot
     if [ $state = absent ]; then
+        # without a lock it is nobody's
+        [ ! -e "$dir" ] || mv "$dir" "$BASE/r/.gone.$NONCE" || return
         l_new=$BASE/r/.new.$NONCE
         mkdir "$l_new" "$l_new/out" "$l_new/work" && flush "$incoming" &&
             mv "$incoming" "$l_new/script" && mv "$l_new" "$dir" || return
@@ -84,6 +86,9 @@ prepare() {
 # Forgets the run, and what calls left that were cut short. The lock goes last, so that this can be
 # repeated too.
 release() {
+    case $(tail -n 1 "$BASE/log" 2>/dev/null) in
+    *" begin $LAB $RUN $ATTEMPT $FENCE") journal end - ;;
+    esac
     [ ! -d "$dir" ] || mv "$dir" "$BASE/r/.gone.$NONCE"
     chmod -R u+rwx "$BASE"/r/.[a-z]* 2>/dev/null
     rm -rf "$BASE"/r/.[a-z]* "$BASE"/bin/.new.*

@@ -50,11 +50,11 @@ choose() { # [BASE ASKED FOR]: sets base
     for m_folder in "$@"; do
         is_usable "$m_folder" || continue
         if ! is_volatile "$m_folder"; then
-            [ -z "$base" ] || rmdir "$base"
+            [ -z "$base" ] || rmdir "$base" 2>/dev/null
             base=$m_folder
             return
         fi
-        if [ -z "$base" ]; then base=$m_folder; else rmdir "$m_folder"; fi
+        if [ -z "$base" ]; then base=$m_folder; else rmdir "$m_folder" 2>/dev/null; fi
     done
     [ -n "$base" ] || end_answer proto "no folder can be made and written here; give the host a base of its own"
 }

@@ -7,7 +7,8 @@ answer() { # STATUS [SENTENCE]
     [ -z "$owner" ] || say owner "$owner"
     if [ "$1" = "done" ] && [ -n "$rc" ]; then
         say rc "$rc"
-        while read -r a_line; do printf '@@%s stream=%s\n' "$NONCE" "$a_line"; done <"$dir/manifest"
+        while read -r a_line; do say stream "$a_line"; done <"$dir/manifest" ||
+            set -- proto "the run was forgotten meanwhile"
     fi
     end_answer "$@"
 }
@@ -76,10 +77,10 @@ settled() {
     fi
 }
 
-verb_start() { # IF_BOOT ATTEND MAX_S NEED_KIB [SIZE]
+verb_start() { # IF_BOOT ATTEND MAX_S NEED_KIB SIZE
     case $1 in '' | *[!A-Za-z0-9-]*) refuse "that is no boot id" ;; esac
     case $2 in 0 | 1) ;; *) refuse "ATTEND is 0 or 1" ;; esac
-    { are_decimal "$3" "$4" "${5:-0}" && [ ${#3} -le 9 ]; } || refuse "MAX_S, NEED_KIB and SIZE are numbers"
+    { are_decimal "$3" "$4" "$5" && [ ${#3} -le 9 ]; } || refuse "MAX_S, NEED_KIB and SIZE are numbers"
     [ "$1" = "$boot" ] || turn_away otherboot
     v_status=$(settled)
     [ -z "$v_status" ] || turn_away "$v_status"
@@ -90,7 +91,7 @@ verb_start() { # IF_BOOT ATTEND MAX_S NEED_KIB [SIZE]
     incoming=$BASE/r/.in.$NONCE
     cat 2>/dev/null >"$incoming" || refuse "$BASE cannot be written or is full"
     v_size=$(wc -c <"$incoming")
-    [ $((v_size)) = "${5:-$((v_size))}" ] || refuse "the script broke off on its way"
+    [ $((v_size)) = "$5" ] || refuse "the script broke off on its way"
     enter
     v_status=$(settled)
     [ -z "$v_status" ] || answer "$v_status"
@@ -127,6 +128,7 @@ verb_fetch() {
         [ "$v_name" != console ] || v_path=$dir/console
         send_range "$v_name" "$v_path" "$v_offset" "$v_length"
     done
+    [ -f "$dir/rc" ] || refuse "the run was forgotten meanwhile"
     answer "done"
 }
 
@@ -142,19 +144,15 @@ verb_kill() {
 }
 
 verb_reap() {
+    # before all else: another attempt of the run, which may begin meanwhile, carries the same marker
+    enter
     if is_foreign; then answer notowner; fi
     [ ! -d "$dir" ] || touch "$dir/killed"
     end_run
-    enter
-    if is_foreign; then answer notowner; fi
-    members
     # shellcheck disable=SC2086 # pids
     say_left $found $odd
     [ -z "$found$odd" ] || answer unsure "processes are left that are or may be of the run"
     undo 20 || answer unsure "undo.sh did not end well; $dir/console says why"
-    case $(tail -n 1 "$BASE/log" 2>/dev/null) in
-    *" begin $LAB $RUN $ATTEMPT $FENCE") journal end - ;;
-    esac
     release
     answer clean
 }
@@ -162,7 +160,7 @@ verb_reap() {
 verb_purge() {
     enter
     if is_foreign; then answer notowner; fi
-    [ $state != running ] || answer running
+    if [ $state != "done" ] && members; then answer running; fi
     release
     answer purged
 }
