@@ -156,7 +156,9 @@ class Collector:
             return _Plan(before=run, step=self._corrupt(db, run, step, now), refetch=True)
         job = runs.jobs_by_id(db, [run.job])[run.job]
         late = run.state is RunState.KILLING or run.cancel
-        digest = digestion.digest(job, step.run, streams, late=late)
+        # an attended run ended just before its evidence; of others it is not known to the second
+        ended = evidence.at.timestamp() if evidence.op is OperationName.START else None
+        digest = digestion.digest(job, step.run, streams, late=late, wall_s=ended)
         after = reconciler.stored(step.run, digest.result.ending, now)
         return _Plan(before=run, step=replace(step, run=after), digest=digest)
 

@@ -83,6 +83,8 @@ class Parser:
     version: int
     parse: Callable[[Capture], Reading]
     fields: Mapping[str, Dimension | None]
+    #: parsers that take a pattern: what is wrong with one, in a sentence; empty if nothing is
+    pattern_trouble: Callable[[str], str] = lambda _: ""
 
     @property
     def ident(self) -> str:

@@ -49,6 +49,15 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return ready
 
 
+def trouble(pattern: str) -> str:
+    """What is wrong with a pattern; empty if nothing is."""
+    try:
+        compiled(pattern)
+    except errors.InputError as error:
+        return error.message
+    return ""
+
+
 def _repeated(pattern: str) -> list[str]:
     """What the pattern repeats.
 
@@ -128,5 +137,9 @@ def _value(number: str | None, unit: str) -> Value:
 
 
 PARSER = Parser(
-    name="regex", version=1, parse=parse, fields={"value": None, "first": None, "last": None}
+    name="regex",
+    version=1,
+    parse=parse,
+    fields={"value": None, "first": None, "last": None},
+    pattern_trouble=trouble,
 )

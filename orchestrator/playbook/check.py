@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from orchestrator.contract import errors, units
@@ -16,6 +16,9 @@ class Parser(Protocol):
 
     @property
     def fields(self) -> Mapping[str, units.Dimension | None]: ...
+
+    @property
+    def pattern_trouble(self) -> Callable[[str], str]: ...
 
 
 def check(playbook: Playbook, registry: Mapping[str, Parser]) -> None:
@@ -48,4 +51,6 @@ def _trouble(metric: Metric, origin: From, registry: Mapping[str, Parser]) -> tu
         )
     if (delivered is None) != (origin.pattern is not None):
         return "pattern", "pattern goes with the parser regex, which needs it"
+    if origin.pattern is not None:
+        return "pattern", parser.pattern_trouble(origin.pattern)
     return "", ""

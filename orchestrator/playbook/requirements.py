@@ -14,12 +14,12 @@ from orchestrator.playbook.stages import Step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFacts:
-    """What the lab knows of a host. ``tools``: programs that were found there."""
+    """What the lab knows of a host. ``tools``: programs that it has; None: not known."""
 
     cpus: int
     memory_kib: int
     arch: str
-    tools: frozenset[str] = frozenset()
+    tools: frozenset[str] | None = None
 
 
 def wanted(playbook: Playbook, values: Mapping[str, Value]) -> tuple[Tool, ...]:
@@ -45,7 +45,8 @@ def misfit(playbook: Playbook, values: Mapping[str, Value], facts: HostFacts) ->
     """The first thing that the known facts already refuse, in one sentence."""
     requires = playbook.requires
     for tool in wanted(playbook, values):
-        if not tool.shelf and tool.name not in facts.tools:
+        known = tool.shelf or facts.tools is None
+        if not known and tool.name not in (facts.tools or ()):
             return f"it has no {tool.name}; install it"
     if requires.arch and facts.arch not in requires.arch:
         return f"it is {facts.arch}; needed is one of: {' '.join(requires.arch)}"

@@ -100,7 +100,7 @@ def host_facts(found: facts.Facts) -> requirements.HostFacts:
         cpus=found.cpus_online or 1,
         memory_kib=found.memory_total_kib or 0,
         arch=found.machine or "",
-        tools=frozenset(found.tools),
+        tools=None if found.commands is None else found.available,
     )
 
 
@@ -117,11 +117,18 @@ def series_of(
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def digest(job: Job, run: Run, streams: Mapping[str, bytes], *, late: bool) -> Digest:
-    """What the streams of a run say. Never raises for what a host sent: that is an outcome."""
+def digest(
+    job: Job, run: Run, streams: Mapping[str, bytes], *, late: bool, wall_s: float | None = None
+) -> Digest:
+    """What the streams of a run say. Never raises for what a host sent: that is an outcome.
+
+    Units: ``wall_s`` is when the run ended by the lab's clock, where that is known.
+    """
     playbook = playbook_of(job.source, job.playbook)
     values = params.typed_values(playbook, run.params)
-    found = assess.assess(playbook, values, streams, registry=REGISTRY, nonce=run.id, rc=run.rc)
+    found = assess.assess(
+        playbook, values, streams, registry=REGISTRY, nonce=run.id, rc=run.rc, wall_s=wall_s
+    )
     ending = Ending(outcome=found.outcome, reason=found.reason)
     notes = list(found.notes)
     kernel, boot, hard = None, run.boot, dict(found.method)

@@ -92,20 +92,15 @@ def _point(
     """What a host will execute; refuses what its known facts already rule out."""
     playbook = entry.playbook
     found = facts.interpret(host.facts)
-    values = params.resolve_tool(playbook, given, frozenset(found.tools))
+    values = params.resolve_tool(playbook, given, found.available)
     misfit = requirements.misfit(playbook, values, digestion.host_facts(found))
     if misfit:
         raise errors.Misfit(f"host {host.name} cannot run {playbook.name}: {misfit}")
-    series = digestion.series_of(
-        host.name,
-        playbook.name,
-        params.series_params(playbook, values),
-        facts.environment(found).hard,
-    )
+    canonical = params.canonical_values(playbook, values)
     with ctx.store.reading() as db:
-        learned = results.expected_s(db, series)
+        learned = results.expected_s(db, host.name, playbook.name, canonical)
     return planner.Point(
-        params=params.canonical_values(playbook, values),
+        params=canonical,
         expected_s=learned or params.expected_s(playbook, values),
         max_runtime_s=params.max_runtime_s(playbook, values),
     )

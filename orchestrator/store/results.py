@@ -21,6 +21,9 @@ from orchestrator.runs import Ending, Job, Run
 from orchestrator.stats.summary import Moments
 from orchestrator.store import tables
 
+#: the last results that an expected duration is learned from
+LEARNED_FROM = 50
+
 
 def insert_chunks(db: Connection, run: Run, chunks: Iterable[messages.Chunk]) -> None:
     """Store fetched ranges; one that is there already stays as it is."""
@@ -281,15 +284,19 @@ def playbooks_with_results(db: Connection) -> tuple[str, ...]:
     return tuple(db.execute(query).scalars())
 
 
-def expected_s(db: Connection, series: str) -> float | None:
-    """Median duration of the finished runs of a series, seconds; None where there are none."""
-    run, res = tables.run.c, tables.result.c
+def expected_s(db: Connection, host: str, playbook: str, params: Mapping[str, str]) -> float | None:
+    """Median duration of a host's last finished runs of this, seconds; None without any."""
+    run, res, task = tables.run.c, tables.result.c, tables.job.c
     query = (
-        select(run.ended_at - run.started_at)
+        select(run.ended_at - run.started_at, run.params)
         .join(tables.result, res.run == run.id)
-        .where(res.series == series, res.outcome == "finished", run.started_at.is_not(None))
+        .join(tables.job, task.id == run.job)
+        .where(run.host == host, task.playbook == playbook, res.outcome == "finished")
+        .where(run.started_at.is_not(None))
+        .order_by(run.ended_at.desc())
+        .limit(LEARNED_FROM)
     )
-    spans = sorted(span for span in db.execute(query).scalars() if span is not None)
+    spans = sorted(span for span, given in db.execute(query) if span and given == dict(params))
     if not spans:
         return None
     middle = len(spans) // 2

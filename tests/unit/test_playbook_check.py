@@ -55,6 +55,14 @@ def test_check_of_a_pattern_for_another_parser_than_regex_is_refused() -> None:
     assert message == "pattern goes with the parser regex, which needs it"
 
 
+def test_check_of_a_pattern_that_could_take_for_ever_is_refused() -> None:
+    message = refusal(
+        "parser: rackprobe_latency@1, field: avg}",
+        'parser: regex@1, field: value, pattern: "(?P<value>(a+)+)"}',
+    )
+    assert message == "a pattern may not repeat a group: (...)+ can take for ever"
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [

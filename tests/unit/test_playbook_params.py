@@ -154,9 +154,17 @@ def test_resolve_tool_takes_the_first_declared_that_the_host_has(
 def test_resolve_tool_leaves_a_chosen_tool_and_misfit_names_what_is_missing() -> None:
     playbook = catalogue("loopback-throughput")
     values = params.parse_values(playbook, {"tool": "iperf2"})
-    facts = requirements.HostFacts(cpus=1, memory_kib=32768, arch="i486")
-    assert params.resolve_tool(playbook, values, facts.tools) == values
+    known = frozenset({"iperf3"})
+    facts = requirements.HostFacts(cpus=1, memory_kib=32768, arch="i486", tools=known)
+    assert params.resolve_tool(playbook, values, known) == values
     assert requirements.misfit(playbook, values, facts) == "it has no iperf; install it"
+
+
+def test_misfit_does_not_refuse_what_is_not_known_to_be_missing() -> None:
+    playbook = catalogue("loopback-throughput")
+    values = params.parse_values(playbook, {"tool": "iperf2"})
+    facts = requirements.HostFacts(cpus=1, memory_kib=32768, arch="i486", tools=None)
+    assert requirements.misfit(playbook, values, facts) is None
 
 
 def test_misfit_of_a_small_host_names_the_memory() -> None:

@@ -102,6 +102,8 @@ br_need_root() { # needed|better|no
     for br_one in sudo doas; do
         if $br_one -n true </dev/null >/dev/null 2>&1; then
             BR_ROOT="$br_one -n"
+            # whoever has to stop this run does it the same way
+            echo "$BR_ROOT" >"$BENCHRACK_DIR/root"
             return 0
         fi
     done
