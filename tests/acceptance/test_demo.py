@@ -41,6 +41,14 @@ def demo(state: Path, shown: Path) -> Iterator[subprocess.Popen[bytes]]:
     wait_for(lambda: processes_of(state) == {}, "nothing of the demo is left running")
 
 
+def await_words(running: subprocess.Popen[bytes], shown: Path, words: str) -> None:
+    def there() -> bool:
+        return words in shown.read_text() or running.poll() is not None
+
+    wait_for(there, words, within_s=PATIENCE)
+    assert running.poll() is None, shown.read_text()
+
+
 def processes_of(state: Path) -> dict[int, str]:
     """Commands, by process id, of what carries a state folder in its environment or arguments."""
     found = {}
@@ -120,7 +128,7 @@ def test_demo_that_is_interrupted_cancels_its_runs_and_the_next_one_is_whole(
 ) -> None:
     state, shown = tmp_path / "state", tmp_path / "shown"
     with demo(state, shown) as running:
-        wait_for(lambda: "1 leased" in shown.read_text(), "a run", within_s=PATIENCE)
+        await_words(running, shown, "1 leased")
         running.send_signal(signal.SIGINT)
         assert running.wait(PATIENCE) == 1
     assert "cancelled" in shown.read_text()
@@ -138,11 +146,7 @@ def test_demo_whose_processes_are_killed_gives_the_same_table_without_help(tmp_p
         for number, module in enumerate(
             ("workers.app", "orchestrator.collector", "orchestrator.controller")
         ):
-            wait_for(
-                lambda ended=number + 1: f"{ended} of 6 runs ended, 1 leased" in shown.read_text(),
-                f"a run after {number + 1} others",
-                within_s=PATIENCE,
-            )
+            await_words(running, shown, f"{number + 1} of 6 runs ended")
             os.kill(process_of(state, module), signal.SIGKILL)
         assert running.wait(PATIENCE) == 0, shown.read_text()
 
