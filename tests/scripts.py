@@ -23,6 +23,11 @@ SHELLS = [
     pytest.param(("bash",), id="bash", marks=pytest.mark.needs("bash")),
     pytest.param(("mksh",), id="mksh", marks=pytest.mark.needs("mksh")),
 ]
+#: the words that start a shell
+Shell = tuple[str, ...]
+#: stages that do the least
+MAIN = "stages: {run: {steps: [{id: main, run: [echo, '1']}]}}\n"
+
 FACTS = compiler.HostFacts(cpus=1, memory_kib=65536, arch="x86_64")
 _HEAD = """\
 playbook: 1
@@ -56,6 +61,12 @@ def compiled(
     )
 
 
+def run_stage(*steps: str, more: str = "") -> str:
+    """Stages whose run stage has these steps, each ``{id: ...}`` in flow style."""
+    lines = "".join(f"      - {step}\n" for step in steps)
+    return f"stages:\n  run:\n    steps:\n{lines}{more}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executed:
     """A script that has ended."""
@@ -72,7 +83,7 @@ class Executed:
         return str(self.record.outcome), self.record.reason
 
 
-def start(shell: tuple[str, ...], script: bytes, folder: Path) -> subprocess.Popen[bytes]:
+def start(shell: Shell, script: bytes, folder: Path) -> subprocess.Popen[bytes]:
     """Execute a script as hostrun.sh does, in a folder of its own."""
     for name in ("", "out", "work"):
         (folder / name).mkdir(exist_ok=True)
@@ -113,7 +124,7 @@ def finish(process: subprocess.Popen[bytes], folder: Path) -> Executed:
     )
 
 
-def execute(shell: tuple[str, ...], script: bytes, folder: Path) -> Executed:
+def execute(shell: Shell, script: bytes, folder: Path) -> Executed:
     """Execute a script to its end."""
     return finish(start(shell, script, folder), folder)
 

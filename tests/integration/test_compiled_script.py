@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -12,21 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.contract.domain import NoisePolicy
 from tests import scripts, services
-from tests.scripts import SHELLS, compiled, execute
+from tests.scripts import MAIN, SHELLS, Shell, compiled, execute, run_stage
 
 pytestmark = pytest.mark.parametrize("shell", SHELLS)
-
-Shell = tuple[str, ...]
-
-MAIN = "stages: {run: {steps: [{id: main, run: [echo, '1']}]}}\n"
-
-
-def run_stage(*steps: str, more: str = "") -> str:
-    """Stages whose run stage has these steps, each ``{id: ...}`` in flow style."""
-    lines = "".join(f"      - {step}\n" for step in steps)
-    return f"stages:\n  run:\n    steps:\n{lines}{more}"
 
 
 @pytest.fixture
@@ -270,78 +258,11 @@ def test_stage_that_keeps_failing_ends_after_its_retries(shell: Shell, tmp_path:
     assert (tmp_path / "n").read_text() == "x\nx\n"
 
 
-@pytest.mark.parametrize(
-    ("requires", "reason"),
-    [
-        ("memory_free: 900000GiB", r"memory_free: \d+ KiB of 999999999 KiB"),
-        ("workdir_free: 900000GiB", r"workdir_free: \d+ KiB of 999999999 KiB in /.*"),
-        ("tools: [no-such-tool]", r"no-such-tool is not on this host; install it"),
-        ("arch: [z80, 6502]", r"this host is \S+; needed is one of: z80 6502"),
-        ("cpus_online: 9999", r"cpus_online: \d+ of 9999"),
-        ("kernel_min: '99.1'", r"the kernel is \S+; at least 99.1 is needed"),
-        ("tools: [{name: sed, min_version: 99.0}]", r"sed is version \S+; at least 99.0 is needed"),
-    ],
-)
-def test_requirement_that_is_not_met_skips_with_the_sentence(
-    shell: Shell, tmp_path: Path, requires: str, reason: str
-) -> None:
-    done = execute(shell, compiled(f"requires: {{{requires}}}\n{MAIN}"), tmp_path)
-    assert done.record.outcome == "skipped"
-    assert re.fullmatch(reason, done.record.reason)
-    assert list(done.record.stages) == ["cleanup"]
-
-
-def test_requirements_that_are_met_do_not_hinder(shell: Shell, tmp_path: Path) -> None:
-    requires = (
-        "memory_free: 1MiB, workdir_free: 1MiB, workdir_exec: true, cpus_online: 1, root: better, "
-        "kernel_min: '2.6.1', tools: [{name: sed, min_version: 0.1}, sh]"
-    )
-    done = execute(shell, compiled(f"requires: {{{requires}}}\n{MAIN}"), tmp_path)
-    assert done.end == ("finished", "")
-    assert [line.split()[0] for line in done.streams["tools"].decode().splitlines()] == [
-        "sed",
-        "sh",
-    ]
-
-
-def test_missing_requirement_can_be_a_failure(shell: Shell, tmp_path: Path) -> None:
-    text = f"requires: {{tools: [no-such-tool], on_missing: fail}}\n{MAIN}"
-    done = execute(shell, compiled(text), tmp_path)
-    assert done.end == ("failed", "no-such-tool is not on this host; install it")
-
-
-def test_noisy_host_is_refused_or_noted(shell: Shell, tmp_path: Path) -> None:
-    # a load of less than nothing is never reached
-    text = f"quiet: {{max_load1: 0}}\n{MAIN}"
-    limit, never = b"br_need_quiet 0 0", b"br_need_quiet -1 0"
-    refused = execute(shell, compiled(text).replace(limit, never), tmp_path / "refuse")
-    assert refused.record.outcome == "skipped"
-    assert "did not fall to 0 within 0 s" in refused.record.reason
-    noted = compiled(text, noise=NoisePolicy.NOTE)
-    done = execute(shell, noted.replace(limit, never), tmp_path / "note")
-    assert done.end == ("finished", "")
-    assert [note.code for note in done.record.notes] == ["noisy"]
-
-
 def test_step_without_its_tool_is_left_out(shell: Shell, tmp_path: Path) -> None:
     text = run_stage("{id: main, run: [echo, x]}", "{id: more, run: [x], if_tool: no-such-tool}")
     done = execute(shell, compiled(text), tmp_path)
     assert done.end == ("finished", "")
     assert done.record.skipped == {"run.more"}
-
-
-def test_tool_of_the_shelf_is_found_and_its_checksum_recorded(shell: Shell, tmp_path: Path) -> None:
-    shelf = tmp_path / "bin"
-    shelf.mkdir()
-    program = shelf / "rackprobe"
-    program.write_text("#!/bin/sh\necho $1\n")
-    program.chmod(0o755)
-    text = "requires: {tools: [{name: rackprobe, shelf: true}]}\n" + run_stage(
-        "{id: main, run: [rackprobe, '{run}']}"
-    )
-    done = execute(shell, compiled(text, run_id="ab" * 16), tmp_path)
-    assert done.streams["run.main.out"] == b"ab" * 16 + b"\n"
-    assert done.streams["tools"].decode().endswith(f" {program}\n")
 
 
 def test_step_sees_a_plain_environment_and_no_input(shell: Shell, tmp_path: Path) -> None:
@@ -352,47 +273,3 @@ def test_step_sees_a_plain_environment_and_no_input(shell: Shell, tmp_path: Path
     assert lines[0] == f"C UTC dumb {'cd' * 16} elan 2.6.1 2"
     assert int(lines[1], 8) == 0o077
     assert lines[2] == str(tmp_path / "work")
-
-
-def fake(shell: Shell, name: str, first: str, then: str) -> str:
-    """A check stage that puts a program before the host's own: it prints something new later."""
-    if shell[0] == "busybox":
-        pytest.skip("this shell executes its own applets before any program of the PATH")
-    return (
-        "  check:\n    steps:\n      - id: fake\n        script: |\n"
-        f"          cat >bin/{name} <<'END'\n          #!/bin/sh\n"
-        f"          if [ -e ../called ]; then echo '{then}'; else echo '{first}'; fi\n"
-        f"          : >../called\n          END\n          chmod 755 bin/{name}\n"
-    )
-
-
-def test_clock_that_jumps_voids_the_run(shell: Shell, tmp_path: Path) -> None:
-    stages = run_stage("{id: main, run: [echo, x]}", more=fake(shell, "date", "1000000", "1003600"))
-    done = execute(shell, compiled(f"abort_on: [clock-jump]\n{stages}"), tmp_path)
-    assert done.end == ("void", "clock-jump: the wall clock moved by 3600 s against the uptime")
-
-
-@pytest.mark.parametrize(
-    ("guard", "line"),
-    [
-        ("kernel-oops", "[ 12.5] BUG: unable to handle page fault"),
-        ("oom-kill", "[ 12.5] Out of memory: Killed process 1 (x)"),
-    ],
-)
-def test_kernel_that_complains_voids_the_run(
-    shell: Shell, tmp_path: Path, guard: str, line: str
-) -> None:
-    old = "[ 1.0] BUG: of long ago\n          [ 2.0] Out of memory: long ago"
-    stages = run_stage(
-        "{id: main, run: [echo, x]}",
-        more=fake(shell, "dmesg", old, f"[ 2.0] Out of memory: long ago\n          {line}"),
-    )
-    done = execute(shell, compiled(f"abort_on: [{guard}]\n{stages}"), tmp_path)
-    assert done.end == ("void", f"{guard}: {line}")
-
-
-def test_kernel_that_complained_before_is_no_reason(shell: Shell, tmp_path: Path) -> None:
-    line = "[ 1.0] BUG: of long ago"
-    stages = run_stage("{id: main, run: [echo, x]}", more=fake(shell, "dmesg", line, line))
-    done = execute(shell, compiled(f"abort_on: [kernel-oops, oom-kill]\n{stages}"), tmp_path)
-    assert done.end == ("finished", "")

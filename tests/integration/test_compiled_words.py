@@ -9,9 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.scripts import SHELLS, compiled, execute
-
-Shell = tuple[str, ...]
+from tests.scripts import SHELLS, Shell, compiled, execute
 
 NASTY = [
     "",
