@@ -13,8 +13,7 @@ from types import MappingProxyType
 from orchestrator.contract import errors, units
 from orchestrator.contract.domain import Measurement, Note, Outcome
 from orchestrator.parsers.base import Capture, Parser, Reading, Value
-from orchestrator.playbook import compile as compiler
-from orchestrator.playbook import requirements, scalars
+from orchestrator.playbook import requirements, scalars, words
 from orchestrator.playbook.metrics import From, Metric
 from orchestrator.playbook.model import Kind, Playbook
 from orchestrator.playbook.record import Record, read_record
@@ -236,7 +235,7 @@ class _Reader:
             out=out,
             err=self._streams.get(f"{name}.err", b""),
             rc=done.rc if done else None,
-            command=compiler.command(self._playbook, step, self._values),
+            command=words.command(self._playbook, step, self._values),
             elapsed_s=done.elapsed_s if done else None,
             nonce=self._nonce,
             wall_s=self._wall_s,

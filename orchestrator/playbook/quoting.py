@@ -28,3 +28,9 @@ def here_document(text: str, *, path: str) -> str:
     while mark in lines:
         mark += "_"
     return f"cat >{path} <<'{mark}'\n{body}{mark}\n"
+
+
+def function(name: str, lines: list[str]) -> str:
+    """A shell function of these lines."""
+    body = "\n".join(lines or ["    :"])
+    return f"{name}() {{\n{body}\n}}\n"

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.contract import errors
 from orchestrator.contract.domain import NoisePolicy
 from orchestrator.playbook import compile as compiler
-from orchestrator.playbook import loader, params
+from orchestrator.playbook import loader, params, words
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "playbook"
@@ -80,6 +80,6 @@ def test_command_leaves_what_only_the_run_knows() -> None:
     name = "sched-latency-idle"
     playbook = loader.load((ROOT / "playbooks" / f"{name}.yaml").read_bytes(), name=name)
     (step,) = playbook.stages.run.steps
-    words = compiler.command(playbook, step, params.parse_values(playbook, {"samples": "500"}))
-    assert words[:4] == ("rackprobe", "latency", "--method", "timer_abs")
-    assert words[-1] == "{run}"
+    found = words.command(playbook, step, params.parse_values(playbook, {"samples": "500"}))
+    assert found[:4] == ("rackprobe", "latency", "--method", "timer_abs")
+    assert found[-1] == "{run}"
