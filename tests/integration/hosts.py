@@ -33,6 +33,9 @@ _APPLETS = (
 )
 # fmt: on
 
+#: a script that is under way until it is ended
+UP = "touch up\nsleep 300\n"
+
 
 def commands(shell: str, folder: Path) -> Path:
     """A folder to begin PATH with, in which ``sh`` is this shell."""
@@ -194,6 +197,16 @@ def host(shell: str, folder: Path) -> Iterator[Host]:
             kill(pid)
 
 
+def assert_forgotten(host: Host) -> None:
+    """Nothing of the run is left, and what is left is what the protocol says."""
+    left = {name for name in host.tree() if not name.startswith("guard/")}
+    assert left == {
+        "bin", "bin/hostrun.sh", "guard", "instance", "log", "r", f"fence.{host.lab}"
+    }  # fmt: skip
+    assert len(list((host.base / "guard").iterdir())) == 1
+    assert host.living() == []
+
+
 def kill(pid: int) -> None:
     """End a process and see it gone; it may have ended already."""
     with contextlib.suppress(ProcessLookupError):
@@ -222,9 +235,9 @@ def program(name: str) -> str:
 @functools.cache
 def own_mounts() -> tuple[str, ...] | None:
     """A command prefix for root with mounts of its own; None where that is not allowed."""
-    prefix = ("unshare", "--mount")
+    prefix: tuple[str, ...] = ("unshare", "--mount")
     if os.getuid() != 0:
-        prefix = (*prefix, "--map-root-user")
+        prefix += ("--map-root-user",)
     tried = subprocess.run((*prefix, "true"), capture_output=True, check=False)
     return prefix if tried.returncode == 0 else None
 

@@ -57,7 +57,8 @@ verb_facts() { # NAME [ARGUMENT...]
     v_name=$1
     shift
     incoming=$BASE/r/.facts.$NONCE
-    /bin/sh "$BASE/bin/$v_name" "$@" </dev/null >"$incoming" 2>/dev/null || refuse "$v_name failed, or $BASE is full"
+    (cd "$BASE" && exec /bin/sh "bin/$v_name" "$@") </dev/null >"$incoming" 2>/dev/null ||
+        refuse "$v_name failed, or $BASE is full"
     send_range facts "$incoming" 0 1048576
     answer "done"
 }
