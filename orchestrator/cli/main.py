@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -74,6 +75,9 @@ def _benchrack(
 def main(words: Sequence[str] | None = None) -> int:
     """Do what the words of a command line say; the exit code."""
     sys.excepthook = _confess
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # what is piped beside standard error stays in order, and comes when it is said
+        sys.stdout.reconfigure(line_buffering=True)
     given = tuple(sys.argv[1:] if words is None else words)
     try:
         return _execute(given)

@@ -65,11 +65,11 @@ def blocks(
 
 
 def decimals(values: Iterable[float]) -> int:
-    """Digits after the point: all that the values have, or as many as make four digits."""
+    """Digits after the point: all that the values have, or as many as make four digits in all."""
     there = [abs(value) for value in values]
     if not there or not max(there):
         return 0
-    return min(exact(there), max(2, 3 - floor(log10(max(there)))))
+    return min(exact(there), max(0, 3 - floor(log10(max(there)))))
 
 
 def exact(values: Iterable[float]) -> int:

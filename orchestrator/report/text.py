@@ -121,9 +121,12 @@ def _values(table: ResultsTable) -> list[float]:
 
 
 def _finer(table: ResultsTable, cells: Iterable[float | None]) -> int:
-    """Digits of what is computed of values: two more than theirs, where it needs them."""
-    exact = layout.exact([cell for cell in cells if cell is not None])
-    return min(exact, layout.decimals(_values(table)) + 2)
+    """Digits of what is computed of values: two more than theirs, where theirs are all shown."""
+    values = _values(table)
+    digits = layout.decimals(values)
+    if layout.exact(values) > digits:
+        return digits
+    return min(layout.exact([cell for cell in cells if cell is not None]), digits + 2)
 
 
 def _mean(table: ResultsTable, header: str = "mean") -> Column:
@@ -181,7 +184,8 @@ def _percentiles(table: ResultsTable) -> list[Column]:
         digits = layout.decimals(cell.value for cell in cells if cell.value is not None)
         shown = tuple(percentile(cell, digits) for cell in cells)
         columns.append(Column(name.replace("_", "."), shown))
-    return columns
+    # a source that knows no percentiles has no columns of them
+    return columns if any(set(one.cells) != {layout.UNMEASURED} for one in columns) else []
 
 
 def percentile(cell: PercentileCell, digits: int) -> str:
