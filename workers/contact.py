@@ -13,8 +13,9 @@ from workers.deadline import Deadline
 
 _log = logging.getLogger(__name__)
 
-#: hostrun.sh, executed from where it was written to, puts itself on the shelf like any other file
-_BRING: Final = 'umask 077; cat >"$0" && exec /bin/sh "$0" "$@" <"$0"'
+#: hostrun.sh, executed from where it was written to, puts itself on the shelf like any other file;
+#: exec keeps the process number, by which the file is known as its own
+_BRING: Final = 'umask 077; f=$0.$$; cat >"$f" && exec /bin/sh "$f" "$@" <"$f"'
 
 
 class Contact:

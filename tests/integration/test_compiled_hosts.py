@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.contract.domain import NoisePolicy
+from tests import services
 from tests.scripts import MAIN, SHELLS, Shell, compiled, execute, run_stage
 
 pytestmark = pytest.mark.parametrize("shell", SHELLS)
@@ -207,3 +208,37 @@ def test_kernel_log_that_may_not_be_read_is_noted(shell: Shell, tmp_path: Path) 
     done = execute(shell, compiled(f"abort_on: [kernel-oops]\n{MAIN}"), tmp_path)
     assert done.end == ("finished", "")
     assert [note.code for note in done.record.notes] == ["log-unreadable"]
+
+
+#: what the script and the facts may call: applets that any busybox has
+APPLETS = frozenset(
+    (
+        *("cat", "chmod", "cksum", "cp", "cut", "date", "df", "dmesg", "env", "expr", "grep"),
+        *("head", "id", "kill", "ln", "ls", "mkdir", "mv", "printf", "rm", "sed", "sh", "sleep"),
+        *("sort", "tail", "tr", "uname", "uniq", "wc"),
+    )
+)
+
+
+@pytest.mark.needs("busybox")
+def test_script_needs_no_more_than_a_small_busybox(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "applets"
+    folder.mkdir()
+    for applet in APPLETS:
+        (folder / applet).symlink_to(str(services.find("busybox")))
+    monkeypatch.setenv("PATH", str(folder))
+    text = (
+        "requires: {memory_free: 1MiB, workdir_free: 1MiB, workdir_exec: true, tools: [sh]}\n"
+        "abort_on: [kernel-oops, clock-jump]\n"
+        + run_stage(
+            "{id: server, script: 'echo up; sleep 300', background: true, ready: {output_has: up}}",
+            "{id: main, script: 'echo x >f; exit 3', save: [f], ok_exit: [3]}",
+        )
+    )
+    done = execute(shell, compiled(text), tmp_path)
+    assert (done.end, done.said) == (("finished", ""), "")
+    assert done.streams["tools"].startswith(b"sh - ")
+    assert done.streams["file.f"] == b"x\n"
+    assert done.streams["facts.before"].endswith(b"@@FACTS end ok\n")

@@ -115,7 +115,9 @@ def test_reap_that_carries_the_marker_spares_itself(host: hosts.Host) -> None:
 def test_reap_finds_a_daemon_of_a_run_that_was_killed(host: hosts.Host) -> None:
     host.running(f"{_DAEMON}until [ -s daemon ]; do sleep 1; done\n{hosts.UP}")
     daemon = hosts.pid_in(host.folder / "work/daemon")
-    for pid in {*host.living(), int(os.readlink(host.folder / "pid").split(".")[0])} - {daemon}:
+    # the wrapper first: it would clean up once the script is gone
+    wrapper = int(os.readlink(host.folder / "pid").split(".")[0])
+    for pid in (wrapper, *(pid for pid in host.living() if pid not in (wrapper, daemon))):
         hosts.kill(pid)
     assert host.of("poll").status == "died"
     assert hosts.is_living(daemon)
@@ -208,3 +210,20 @@ def test_undo_that_fails_is_unsure_until_it_succeeds(usual: hosts.Host) -> None:
     assert answer.owner
     mended.touch()
     assert usual.of("reap").status == "clean"
+
+
+def test_purge_sweeps_what_calls_left_but_not_what_one_is_writing(usual: hosts.Host) -> None:
+    usual.start("exit 0")
+    ended = subprocess.Popen(("true",))
+    ended.wait()
+    writing, left = (
+        [usual.base / folder / f"{name}.0123456789abcdef.{pid}" for folder, name in places]
+        for places in [(("r", ".facts"), ("r", ".in"), ("bin", ".new"))]
+        for pid in (os.getpid(), ended.pid)
+    )
+    for path in (*writing, *left):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("half")
+    assert usual.of("purge").status == "purged"
+    assert [path.exists() for path in writing] == [True, True, True]
+    assert [path.exists() for path in left] == [False, False, False]

@@ -74,8 +74,8 @@ prepare() {
     owner=$LAB.$RUN.$ATTEMPT.$FENCE.$boot
     if [ $state = absent ]; then
         # without a lock it is nobody's
-        [ ! -e "$dir" ] || mv "$dir" "$BASE/r/.gone.$NONCE" || return
-        l_new=$BASE/r/.new.$NONCE
+        [ ! -e "$dir" ] || mv "$dir" "$BASE/r/.gone.$NONCE.$$" || return
+        l_new=$BASE/r/.new.$NONCE.$$
         mkdir "$l_new" "$l_new/out" "$l_new/work" && flush "$incoming" &&
             mv "$incoming" "$l_new/script" && mv "$l_new" "$dir" || return
     fi
@@ -89,16 +89,27 @@ release() {
     case $(tail -n 1 "$BASE/log" 2>/dev/null) in
     *" begin $LAB $RUN $ATTEMPT $FENCE") journal end - ;;
     esac
-    [ ! -d "$dir" ] || mv "$dir" "$BASE/r/.gone.$NONCE"
-    chmod -R u+rwx "$BASE"/r/.[a-z]* 2>/dev/null
-    rm -rf "$BASE"/r/.[a-z]* "$BASE"/bin/.new.*
+    [ ! -d "$dir" ] || mv "$dir" "$BASE/r/.gone.$NONCE.$$"
+    sweep
     if is_mine; then rm -f "$BASE/active"; fi
     owner=''
 }
 
+# Removes what calls left that were cut short. Their names end with the number of the process that
+# writes them: one that lives is still at it.
+sweep() {
+    for l_file in "$BASE"/r/.[a-z]* "$BASE"/bin/.new.*; do
+        l_pid=${l_file##*.}
+        if [ "$l_pid" = $$ ] || [ ! -d "/proc/$l_pid" ]; then
+            chmod -R u+rwx "$l_file" 2>/dev/null
+            rm -rf "$l_file"
+        fi
+    done
+}
+
 # PATH VALUE: the file holds the old value or the new one, whole, after a power cut too
 replace() {
-    l_new=$BASE/r/.value.$NONCE
+    l_new=$BASE/r/.value.$NONCE.$$
     printf '%s\n' "$2" >"$l_new" && flush "$l_new" && mv -f "$l_new" "$1"
 }
 

@@ -37,7 +37,7 @@ send_range() {
 verb_shelve() { # NAME ALGORITHM DIGEST
     is_name "$1" || refuse "that is no name of a file"
     case $2 in sha256sum | md5sum | cksum) checksum=$2 ;; *) refuse "that is no checksum" ;; esac
-    incoming=$BASE/bin/.new.$NONCE
+    incoming=$BASE/bin/.new.$NONCE.$$
     # executed from there, this very script is what is to be shelved
     { { [ "$0" = "$incoming" ] || cat >"$incoming"; } && chmod 755 "$incoming" && flush "$incoming"; } 2>/dev/null ||
         refuse "$BASE cannot be written or is full"
@@ -56,7 +56,7 @@ verb_facts() { # NAME [ARGUMENT...]
     { is_name "$1" && [ -f "$BASE/bin/$1" ]; } || refuse "there are no such facts on the shelf"
     v_name=$1
     shift
-    incoming=$BASE/r/.facts.$NONCE
+    incoming=$BASE/r/.facts.$NONCE.$$
     (cd "$BASE" && exec /bin/sh "bin/$v_name" "$@") </dev/null >"$incoming" 2>/dev/null ||
         refuse "$v_name failed, or $BASE is full"
     send_range facts "$incoming" 0 1048576
@@ -89,7 +89,7 @@ verb_start() { # IF_BOOT ATTEND MAX_S NEED_KIB SIZE
     if are_decimal "$v_free" && above "$4" "$v_free"; then
         turn_away proto "$BASE has $v_free KiB free, the run needs $4"
     fi
-    incoming=$BASE/r/.in.$NONCE
+    incoming=$BASE/r/.in.$NONCE.$$
     cat 2>/dev/null >"$incoming" || refuse "$BASE cannot be written or is full"
     v_size=$(wc -c <"$incoming")
     [ $((v_size)) = "$5" ] || refuse "the script broke off on its way"
