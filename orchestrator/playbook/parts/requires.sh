@@ -6,12 +6,15 @@ br_lacks() { # SENTENCE
 }
 
 br_checksum() { # FILE: the best checksum that this host can compute, and its name
-    for br_one in sha256sum md5sum cksum; do
-        if br_sum=$($br_one <"$1" 2>/dev/null); then
-            echo "$br_one ${br_sum%% *}"
-            return
-        fi
-    done
+    # what the shell itself brings along has no file
+    if [ -r "$1" ]; then
+        for br_one in sha256sum md5sum cksum; do
+            if br_sum=$($br_one <"$1" 2>/dev/null); then
+                echo "$br_one ${br_sum%% *}"
+                return
+            fi
+        done
+    fi
     echo 'none -'
 }
 
