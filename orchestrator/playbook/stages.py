@@ -45,6 +45,8 @@ class Step(typed.Part):
     script: typed.Text | None = None
     timeout: typed.Duration | None = None
     ok_exit: tuple[typed.Int, ...] = (0,)
+    #: by these the program itself says that its numbers are not to be believed
+    void_exit: tuple[typed.Int, ...] = ()
     save: tuple[typed.FileName, ...] = ()
     max_output: typed.Size = MAX_OUTPUT
     root: typed.Bool = False
@@ -66,9 +68,12 @@ class Step(typed.Part):
         if not 1 <= self.max_output <= MOST_OUTPUT:
             raise typed.fault(f"max_output is from 1B to {MOST_OUTPUT // 1024**2}MiB", "max_output")
         _within(self.timeout, "timeout")
-        for index, code in enumerate(self.ok_exit):
-            if not 0 <= code <= 255:
-                raise typed.fault("an exit status is from 0 to 255", "ok_exit", index)
+        for field in ("ok_exit", "void_exit"):
+            for index, code in enumerate(getattr(self, field)):
+                if not 0 <= code <= 255:
+                    raise typed.fault("an exit status is from 0 to 255", field, index)
+        if both := set(self.ok_exit) & set(self.void_exit):
+            raise typed.fault(f"{min(both)} is in ok_exit as well", "void_exit")
         return self
 
 

@@ -87,7 +87,8 @@ def _order(playbook: Playbook, values: Mapping[str, Value]) -> list[str]:
 def _calls(name: str, step: Step, number: int, values: Mapping[str, Value]) -> list[str]:
     blocks = math.ceil(step.max_output / _BLOCK)
     seconds = math.ceil(step.timeout) if step.timeout else _NO_LIMIT
-    codes = quote(" ".join(str(code) for code in step.ok_exit))
+    void = (f"void:{code}" for code in step.void_exit)
+    codes = quote(" ".join((*map(str, step.ok_exit), *void)))
     words = f"{name} {seconds} {blocks} {codes} br_do_{number}"
     calls = []
     if step.background:

@@ -22,6 +22,15 @@ def port() -> int:
     return services.free_port()
 
 
+def test_step_that_says_its_numbers_are_void_makes_the_run_void(
+    shell: Shell, tmp_path: Path
+) -> None:
+    text = run_stage("{id: main, script: 'echo disturbed >&2; exit 6', void_exit: [6]}")
+    done = execute(shell, compiled(text), tmp_path)
+    sentence = "run.main says that what it measured is void (status 6): disturbed"
+    assert done.end == ("void", sentence)
+
+
 @pytest.fixture
 def listener() -> Iterator[int]:
     """A port on which a foreign server listens."""

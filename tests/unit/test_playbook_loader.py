@@ -98,6 +98,7 @@ def test_read_of_what_is_no_playbook_file_is_refused_with_place(data: bytes, mes
         ("rackprobe_latency@1", "rackprobe", "rackprobe", "'rackprobe' is not a parser and its"),
         ("{samples}", "{sample}", '"{sample}', "no parameter {sample}; did you mean 'samples'?"),
         ("run: [p", "timeout: 5, run: [p", "5, run", "'5' is not a duration; write a number with"),
+        ("run: [p", "void_exit: [0], run: [p", "[0]", "0 is in ok_exit as well"),
         ("run: [p", "ok_exit: [256], run: [p", "256", "an exit status is from 0 to 255"),
         ("run: [p", "save: [../x], run: [p", "../x", "'../x' is not a plain file name"),
         ("run: [p", "max_output: 1MB, run: [p", "1MB", "MB in '1MB' is ambiguous; write 1MiB"),

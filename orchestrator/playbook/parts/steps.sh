@@ -144,6 +144,10 @@ br_judge() { # STAGE.STEP BEGIN SECONDS OK_EXIT [stopped]: record a step that en
     esac
     case " $4 " in
     *" $br_rc "*) return 0 ;;
+    *" void:$br_rc "*)
+        br_blame void "$1 says that what it measured is void (status $br_rc)$(br_said "$1")"
+        return 1
+        ;;
     esac
     br_failure=exit
     br_blame failed "$1 ended with status $br_rc$(br_said "$1")"

@@ -61,7 +61,7 @@ br_stage_prepare() {
 }
 
 br_stage_run() {
-    br_step run.probe 999999999 4096 '0' br_do_1 || return 1
+    br_step run.probe 999999999 4096 '0 void:6' br_do_1 || return 1
 }
 
 br_stage_collect() {
