@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,8 @@ from tests import services
 from tests.acceptance import labs
 
 QUICK = ("--pause", "0", "--noise", "note")
+#: a busy machine would make latencies under real-time priority void
+CALM = ("--set", "policy=other")
 
 
 @pytest.mark.needs("sshd", "dropbear")
@@ -24,7 +24,7 @@ def test_job_on_two_servers_ends_in_a_table_and_leaves_nothing(
         desk.enrol(name, server, keys, "--base", str(base))
     desk.do(
         "submit", "sched-latency-idle", "--host", "alpha", "--host", "beta", *QUICK,
-        "--set", "samples=200", "--repeat", "2", "--wait",
+        *CALM, "--set", "samples=200", "--repeat", "2", "--wait",
     )  # fmt: skip
 
     table = desk.ask("results", "sched-latency-idle", "--metric", "latency")[0]
@@ -43,29 +43,6 @@ def test_job_on_two_servers_ends_in_a_table_and_leaves_nothing(
         assert list((base / "r").iterdir()) == []
         assert not (base / "active").is_symlink()
     assert desk.ask("status")["running"] == []
-
-
-@pytest.mark.needs("sshd")
-@pytest.mark.parametrize("victim", ["worker", "collector", "controller"])
-def test_process_killed_in_mid_run_ends_in_one_result(
-    desk: labs.Desk, sshd: services.Server, keys: services.Keys, victim: str
-) -> None:
-    base = sshd.folder / "base"
-    desk.enrol("alpha", sshd, keys, "--base", str(base))
-    job = desk.ask(
-        "submit", "sched-latency-idle", "--host", "alpha", *QUICK, "--repeat", "1",
-        "--set", "samples=3000",
-    )["id"]  # fmt: skip
-    services.wait_for(lambda: (base / "log").exists(), "the host's begin of the run")
-    os.kill(desk.pid(victim), signal.SIGKILL)
-    services.wait_for(
-        lambda: desk.ask("job", "show", job)["state"] == "ended", "the end of the job", within_s=90
-    )
-
-    assert desk.ask("job", "show", job)["outcomes"] == {"finished": 1}
-    assert len(labs.executions(base)) == 1
-    table = desk.ask("results", "sched-latency-idle", "--metric", "latency")[0]
-    assert [(row["runs"], row["samples"]) for row in table["rows"]] == [(1, 3000)]
 
 
 def made_up_playbook(rng: random.Random) -> tuple[str, dict[str, str]]:

@@ -12,7 +12,18 @@ import pytest
 from tests import services
 from tests.acceptance import labs, logins
 
-JOB = ("--set", "samples=400", "--pause", "0", "--noise", "note", "--repeat", "2")
+JOB = (
+    "--set",
+    "policy=other",
+    "--set",
+    "samples=400",
+    "--pause",
+    "0",
+    "--noise",
+    "note",
+    "--repeat",
+    "2",
+)
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes mount namespaces")
 
 
@@ -71,7 +82,8 @@ def test_two_labs_on_one_host_never_overlap_and_say_who_holds_it(
         jobs = [
             lab.ask(
                 "submit", "sched-latency-idle", "--host", "alpha",
-                *("--set", "samples=3000", "--pause", "0", "--noise", "note", "--repeat", "2"),
+                *("--set", "policy=other", "--set", "samples=3000", "--repeat", "2"),
+                *("--pause", "0", "--noise", "note"),
             )["id"]
             for lab in (desk, other)
         ]  # fmt: skip

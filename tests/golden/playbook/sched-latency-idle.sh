@@ -13,8 +13,9 @@ P_run='0123456789abcdef0123456789abcdef'
 P_method='timer_abs'
 P_samples='500'
 P_interval_us='1000'
+P_policy='auto'
 P_prio='80'
-export P_host P_kernel P_repeat P_run P_method P_samples P_interval_us P_prio
+export P_host P_kernel P_repeat P_run P_method P_samples P_interval_us P_policy P_prio
 
 # [base.sh]
 
@@ -49,7 +50,7 @@ br_do_0() { # check.clocksource
 }
 
 br_do_1() { # run.probe
-    exec $BR_ROOT env BENCHRACK_DIR="$BENCHRACK_DIR" BENCHRACK_RUN="$BENCHRACK_RUN" BENCHRACK_STEP="$BENCHRACK_STEP" PATH="$PATH" LC_ALL="$LC_ALL" TZ="$TZ" TERM="$TERM" P_host="$P_host" P_kernel="$P_kernel" P_repeat="$P_repeat" P_run="$P_run" P_method="$P_method" P_samples="$P_samples" P_interval_us="$P_interval_us" P_prio="$P_prio" P_workdir="$P_workdir" P_cpus="$P_cpus" 'rackprobe' 'latency' '--method' 'timer_abs' '--samples' '500' '--period' '1000' '--prio' '80' '--raw' 'delta' '--nonce' '0123456789abcdef0123456789abcdef'
+    exec $BR_ROOT env BENCHRACK_DIR="$BENCHRACK_DIR" BENCHRACK_RUN="$BENCHRACK_RUN" BENCHRACK_STEP="$BENCHRACK_STEP" PATH="$PATH" LC_ALL="$LC_ALL" TZ="$TZ" TERM="$TERM" P_host="$P_host" P_kernel="$P_kernel" P_repeat="$P_repeat" P_run="$P_run" P_method="$P_method" P_samples="$P_samples" P_interval_us="$P_interval_us" P_policy="$P_policy" P_prio="$P_prio" P_workdir="$P_workdir" P_cpus="$P_cpus" 'rackprobe' 'latency' '--method' 'timer_abs' '--samples' '500' '--period' '1000' '--policy' 'auto' '--prio' '80' '--raw' 'delta' '--nonce' '0123456789abcdef0123456789abcdef'
 }
 
 br_stage_check() {
