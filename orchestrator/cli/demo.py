@@ -18,15 +18,6 @@ from orchestrator.cli.command import Desk
 from orchestrator.cli.job import all_finished
 from orchestrator.contract import errors
 
-#: executed on each host
-ORDERS: Final = (
-    {
-        "playbook": "sched-latency-idle",
-        # real-time priority would make the noise of a machine in use a reason to refuse
-        "params": {"samples": "1000", "interval_us": "1000", "policy": "other"},
-    },
-    {"playbook": "loopback-throughput", "params": {"streams": "10", "seconds": "1"}},
-)
 REPEATS: Final = 3
 #: what the importer calls the host of a mail that names none
 IMPORTED: Final = "imported"
@@ -49,15 +40,17 @@ class Place:
     fingerprint: str
 
 
-def perform(desk: Desk, places: Sequence[Place], mails: Mapping[str, bytes]) -> None:
+def perform(desk: Desk, places: Sequence[Place], mails: Mapping[str, bytes], *, port: int) -> None:
     """Enrol hosts, queue two jobs, wait, show the tables, and those of the mails.
+
+    ``port``: where an iperf server may listen on the hosts.
 
     Raises: LabError; Exit with code 1 if not all runs finished.
     """
     try:
         _cancel(desk, _open_jobs(desk))
         _enrol(desk, places)
-        ended = [_follow(desk, job) for job in _submit(desk, places)]
+        ended = [_follow(desk, job) for job in _submit(desk, places, port)]
     except KeyboardInterrupt:
         desk.screen.say("ending: what is under way is cancelled, and removed from its host")
         _cancel(desk, _open_jobs(desk))
@@ -91,14 +84,24 @@ def _enrol(desk: Desk, places: Sequence[Place]) -> None:
     desk.screen.say("both are this machine, reached over SSH; their runs take turns")
 
 
-def _submit(desk: Desk, places: Sequence[Place]) -> list[Job]:
+def _submit(desk: Desk, places: Sequence[Place], port: int) -> list[Job]:
     common = {
         "hosts": [place.name for place in places],
         "repeats": REPEATS,
         "pause_s": 0,
         "noise": "note",
     }
-    return [desk.lab.post("jobs", {**order, **common}) for order in ORDERS]
+    return [
+        desk.lab.post("jobs", {"playbook": playbook, "params": params, **common})
+        for playbook, params in (
+            # real-time priority would make the noise of a machine in use a reason to refuse
+            (
+                "sched-latency-idle",
+                {"samples": "1000", "interval_us": "1000", "policy": "other"},
+            ),
+            ("loopback-throughput", {"streams": "10", "seconds": "1", "port": str(port)}),
+        )
+    ]
 
 
 def _follow(desk: Desk, job: Job) -> Job:

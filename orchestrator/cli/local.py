@@ -58,7 +58,8 @@ def demo(desk: Desk) -> None:
             )
             for name, host in stage.hosts.items()
         ]
-        script.perform(desk, places, {name: local.mail(name) for name in local.MAILS})
+        mails = {name: local.mail(name) for name in local.MAILS}
+        script.perform(desk, places, mails, port=local.free_port())
 
 
 def check_playbooks(path: Path) -> tuple[tuple[str, str], ...]:

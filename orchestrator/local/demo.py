@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -71,6 +73,19 @@ def staged(settings: Settings, environ: Mapping[str, str]) -> Iterator[Stage]:
         # where the worker of the site looks for it
         keys.write_secret(settings.ssh_keys / KEY, private.read_bytes())
         yield Stage(lab=lab, hosts={name: ready() for name, ready in starting.items()})
+
+
+def free_port() -> int:
+    """A port of this machine, below those that the kernel hands out, that nobody listens on now.
+
+    Raises: LabError.
+    """
+    # in random order, as two demos may look at the same time
+    for port in random.sample(range(25_901, 26_901), 1000):
+        with socket.socket() as probe:
+            if probe.connect_ex((demo_host.ADDRESS, port)) != 0:
+                return port
+    raise errors.LabError("no port from 25901 to 26900 is free on this machine")
 
 
 def mail(name: str) -> bytes:

@@ -30,6 +30,9 @@ class Param(typed.Part):
     max_length: typed.Int = MAX_LENGTH
     unit: typed.Text = Field(default="", description="for people; it converts nothing")
     help: typed.Text = ""
+    #: false for what cannot change a number, as the port of a local server: results with different
+    #: values of it are of one series
+    series: typed.Bool = True
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

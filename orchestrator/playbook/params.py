@@ -79,7 +79,13 @@ def typed_values(playbook: Playbook, canonical: Mapping[str, str]) -> dict[str, 
 
 def series_params(playbook: Playbook, values: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
     """The parameters as a series is keyed by them: canonical text, sorted by name."""
-    return tuple(sorted(canonical_values(playbook, values).items()))
+    return tuple(
+        sorted(
+            (name, text)
+            for name, text in canonical_values(playbook, values).items()
+            if playbook.params[name].series
+        )
+    )
 
 
 def resolve_tool(

@@ -86,6 +86,14 @@ def playbook_of(source: str, name: str) -> model.Playbook:
     return loader.load(source.encode(), name=name)
 
 
+def series_params(source: str, name: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The parameters of a run by which its series is known; all of them for imported runs."""
+    if not source:
+        return tuple(sorted(given.items()))
+    playbook = playbook_of(source, name)
+    return params.series_params(playbook, params.typed_values(playbook, given))
+
+
 def kernel_of(found: facts.Facts) -> Kernel:
     """The kernel that facts speak of."""
     identity = facts.kernel_identity(found)

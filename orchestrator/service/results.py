@@ -123,7 +123,7 @@ def _selection(db: Connection, rows: Sequence[Mapping[str, Any]]) -> Selection:
         samples[metric] = store.samples_of(db, [row["id"] for row in rows], metric)
     for order, row in enumerate(rows):
         label, group, _ = kernels.get(row["kernel"], ("", "", None))
-        params = tuple(sorted(row["params"].items()))
+        params = digestion.series_params(row["source"], row["playbook"], row["params"])
         if row["outcome"] != Outcome.FINISHED or row["kernel"] is None:
             excluded.append(
                 ExcludedRun(

@@ -223,6 +223,7 @@ def counted_rows(
             run.repeat,
             run.params,
             task.playbook,
+            task.source,
             task.created_at,
             task.imported_from,
             res.outcome,

@@ -173,3 +173,10 @@ def test_misfit_of_a_small_host_names_the_memory() -> None:
     facts = requirements.HostFacts(cpus=1, memory_kib=4096, arch="i486")
     misfit = requirements.misfit(playbook, values, facts)
     assert misfit == "it has 4096 KiB of memory; needed are 8192 KiB free"
+
+
+def test_series_leaves_out_what_cannot_change_a_number() -> None:
+    playbook = catalogue("loopback-throughput")
+    values = params.parse_values(playbook, {"port": "26000", "tool": "iperf2"})
+    names = [name for name, _ in params.series_params(playbook, values)]
+    assert names == ["seconds", "streams", "tool"]

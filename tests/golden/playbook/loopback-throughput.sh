@@ -13,7 +13,7 @@ P_run='0123456789abcdef0123456789abcdef'
 P_tool='iperf2'
 P_streams='10'
 P_seconds='5'
-P_port='5901'
+P_port='25901'
 export P_host P_kernel P_repeat P_run P_tool P_streams P_seconds P_port
 
 # [base.sh]
@@ -43,11 +43,11 @@ br_requirements() {
 }
 
 br_do_0() { # run.iperf2-server
-    exec 'iperf' '-s' '-B' '127.0.0.1' '-p' '5901'
+    exec 'iperf' '-s' '-B' '127.0.0.1' '-p' '25901'
 }
 
 br_do_1() { # run.iperf2
-    exec 'iperf' '-c' '127.0.0.1' '-p' '5901' '-P' '10' '-t' '5' '-f' 'm'
+    exec 'iperf' '-c' '127.0.0.1' '-p' '25901' '-P' '10' '-t' '5' '-f' 'm'
 }
 
 br_stage_check() {
@@ -59,9 +59,9 @@ br_stage_prepare() {
 }
 
 br_stage_run() {
-    br_port_free run.iperf2-server 5901 170D || return 1
+    br_port_free run.iperf2-server 25901 652D || return 1
     br_launch run.iperf2-server 999999999 8192 '0' br_do_0
-    br_ready run.iperf2-server 10 port 170D || return 1
+    br_ready run.iperf2-server 10 port 652D || return 1
     br_step run.iperf2 999999999 512 '0' br_do_1 || return 1
 }
 
