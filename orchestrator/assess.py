@@ -20,6 +20,8 @@ from orchestrator.playbook.record import Record, read_record
 
 #: exit status of a run that the host's own watchdog ended
 _WATCHDOG = 124
+#: and of one that left more files, or larger ones, than are taken home
+_TOO_MUCH = 125
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,6 +267,12 @@ def _cut_off(record: Record, rc: int | None) -> Assessment:
         return Assessment(
             outcome=Outcome.TIMED_OUT,
             reason=f"the host stopped the run at its time limit{where}",
+            notes=record.notes,
+        )
+    if rc == _TOO_MUCH:
+        return Assessment(
+            outcome=Outcome.VOID,
+            reason="it left over 128 MiB or over 390 files, which is more than is taken home",
             notes=record.notes,
         )
     return Assessment(

@@ -17,9 +17,10 @@ from sqlalchemy import Connection
 
 from orchestrator import reconciler
 from orchestrator.contract import broker, errors, messages
-from orchestrator.contract.domain import OperationName, Outcome, RunState
+from orchestrator.contract.domain import HostState, OperationName, Outcome, RunState
+from orchestrator.inventory import Host
 from orchestrator.runs import Ending, Run
-from orchestrator.service import digestion
+from orchestrator.service import digestion, scenes
 from orchestrator.service.context import Context, open_context
 from orchestrator.settings import Settings
 from orchestrator.store import errands, hosts, results, runs
@@ -40,6 +41,8 @@ class _Plan:
     step: reconciler.Step
     digest: digestion.Digest | None = None
     refetch: bool = False
+    #: a host that proved to be the same machine
+    joined: str | None = None
 
 
 class Collector:
@@ -68,8 +71,7 @@ class Collector:
             with self._context.store.writing() as db:
                 hosts.record_echo(db, evidence.site, now)
         elif evidence.run is None:
-            with self._context.store.writing() as db:
-                errands.errand_done(db, evidence.operation, evidence.model_dump_json())
+            self._ingest_errand(evidence, now)
         else:
             self._ingest_run(evidence, evidence.run, now)
         self._context.ring()
@@ -79,13 +81,40 @@ class Collector:
         with self._context.store.writing() as db:
             errands.insert_dead_letter(db, self._context.now(), reason, body)
 
+    def _ingest_errand(self, evidence: messages.Evidence, now: datetime) -> None:
+        with self._context.store.writing() as db:
+            errand = errands.find_errand(db, evidence.operation)
+            host = hosts.find_host(db, evidence.host) if evidence.host else None
+            asked = errand is not None and (errand.op, errand.site, errand.host.name) == (
+                evidence.op,
+                evidence.site,
+                evidence.host,
+            )
+            if errand is None or not asked:
+                reason = f"{evidence.op} of {evidence.host} that nobody asked for"
+                errands.insert_dead_letter(db, now, reason, evidence.model_dump_json())
+                return
+            first = errands.errand_done(db, errand.id, evidence.model_dump_json())
+            # a host under another address or other keys is one that is being enrolled again
+            if first and host is not None and host.ref() == errand.host:
+                self._file_probe(db, host, evidence, now)
+
+    @staticmethod
+    def _file_probe(db: Connection, host: Host, evidence: messages.Evidence, now: datetime) -> None:
+        try:
+            scenes.file_probe(db, host, evidence, now)
+        except errors.HostRefused as error:
+            runs.record_event(db, now, "probe", error.message, host=host.name)
+            hosts.update_host(db, host.name, sentence=error.message)
+
     def _ingest_run(self, evidence: messages.Evidence, run_id: str, now: datetime) -> None:
         for _ in range(RACES):
             with self._context.store.reading() as db:
-                run = runs.get_run(db, run_id)
+                run = self._waiting_for(db, evidence) or runs.get_run(db, run_id)
                 wrong = self._wrong_speaker(db, run, evidence)
-                target = None if wrong or run is None else self._target(db, run, evidence)
-                plan = None if target is None else self._plan(db, target, evidence, now)
+                plan = None
+                if run is not None and not wrong and self._concerns(run, evidence):
+                    plan = self._plan(db, run, evidence, now)
             if wrong:
                 self._refuse(wrong, evidence.model_dump_json())
                 return
@@ -111,14 +140,19 @@ class Collector:
         return None
 
     @staticmethod
-    def _target(db: Connection, run: Run, evidence: messages.Evidence) -> Run | None:
-        """The run that the evidence is about: its own, or one that waits for its reaping."""
-        if (run.attempt, run.fence) == (evidence.attempt, evidence.fence):
-            return run
-        if evidence.op is OperationName.REAP:
-            owner = f"{run.id}.{evidence.attempt}.{evidence.fence}"
-            return runs.blocked_by(db, run.host, owner)
-        return None
+    def _waiting_for(db: Connection, evidence: messages.Evidence) -> Run | None:
+        """The run that waits on this host for the attempt that was reaped."""
+        if evidence.op is not OperationName.REAP or evidence.host is None:
+            return None
+        owner = f"{evidence.run}.{evidence.attempt}.{evidence.fence}"
+        return runs.blocked_by(db, evidence.host, owner)
+
+    @staticmethod
+    def _concerns(run: Run, evidence: messages.Evidence) -> bool:
+        """Whether evidence is of the attempt that the row is about, or that it waits for."""
+        owner = (evidence.run, evidence.attempt, evidence.fence)
+        waits = run.blocker == ".".join(map(str, owner))
+        return waits or (run.id, run.attempt, run.fence) == owner
 
     def _superseded(self, evidence: messages.Evidence, run_id: str, now: datetime) -> None:
         detail = f"{evidence.op}: {evidence.status} of attempt {evidence.attempt}"
@@ -127,12 +161,15 @@ class Collector:
 
     def _plan(self, db: Connection, run: Run, evidence: messages.Evidence, now: datetime) -> _Plan:
         step = reconciler.apply(run, evidence, now)
+        joined = None
         if step.run.blocker and step.run.blocker != run.blocker:
             holder = runs.get_run(db, step.run.blocker.split(".")[0])
-            if holder is None or holder.id != run.id:
-                step = replace(step, **_fields(reconciler.blocked(step.run, holder, now)))
+            if holder is not None and holder.id != run.id:
+                blocked = reconciler.blocked(step.run, holder, now)
+                step = replace(step, run=blocked.run, release=blocked.release)
+                joined = holder.host if blocked.release else None
         if not step.store or not step.run.manifest:
-            return _Plan(before=run, step=step)
+            return _Plan(before=run, step=step, joined=joined)
         have = results.fetched(db, run.id, run.attempt)
         for chunk in evidence.chunks:
             have.setdefault(chunk.stream, []).append((chunk.offset, len(chunk.data)))
@@ -153,19 +190,26 @@ class Collector:
             pieces.setdefault(chunk.stream, {}).setdefault(chunk.offset, chunk.data)
         streams = digestion.join(step.run.manifest, pieces)
         if streams is None:
-            return _Plan(before=run, step=self._corrupt(db, run, step, now), refetch=True)
+            step = self._corrupt(db, run, step, now)
+            refetch = step.run.state is RunState.FETCHING
+            return _Plan(before=run, step=step, refetch=refetch)
         job = runs.jobs_by_id(db, [run.job])[run.job]
-        late = run.state is RunState.KILLING or run.cancel
+        late = run.ending is not None or run.cancel
         # an attended run ended just before its evidence; of others it is not known to the second
         ended = evidence.at.timestamp() if evidence.op is OperationName.START else None
-        digest = digestion.digest(job, step.run, streams, late=late, wall_s=ended)
+        host = hosts.find_host(db, run.host)
+        boot_facts = host.facts if host is not None and host.boot == run.boot else None
+        digest = digestion.digest(
+            job, step.run, streams, boot_facts=boot_facts, late=late, wall_s=ended
+        )
         after = reconciler.stored(step.run, digest.result.ending, now)
         return _Plan(before=run, step=replace(step, run=after), digest=digest)
 
     @staticmethod
     def _corrupt(db: Connection, run: Run, step: reconciler.Step, now: datetime) -> reconciler.Step:
         """The streams do not add up to the manifest: fetch again, within limits."""
-        past = [kind for _, kind, _ in runs.events_of_run(db, run.id) if kind == "corrupt"]
+        mark = ("corrupt", f"attempt {run.attempt}")
+        past = [event for event in runs.events_of_run(db, run.id) if event[1:] == mark]
         if len(past) < REFETCHES:
             return replace(step, run=replace(step.run, next_at=now))
         reason = f"its streams did not match their checksums {REFETCHES} times"
@@ -181,7 +225,8 @@ class Collector:
             return False
         if plan.refetch:
             results.drop_chunks(db, before)
-            runs.record_event(db, now, "corrupt", evidence.detail, host=before.host, run=before.id)
+            detail = f"attempt {before.attempt}"
+            runs.record_event(db, now, "corrupt", detail, host=before.host, run=before.id)
         elif step.store:
             results.insert_chunks(db, before, evidence.chunks)
         if plan.digest is not None:
@@ -192,7 +237,7 @@ class Collector:
                 hosts.raise_fence(db, host.machine, step.fence_floor)
         if step.release:
             hosts.release(db, before.id)
-        self._note_host(db, before.host, step)
+        self._note_host(db, before.host, plan, now)
         if after.state is not before.state:
             detail = f"{before.state} -> {after.state} ({evidence.op}: {evidence.status})"
             runs.record_event(db, now, "state", detail, host=before.host, run=before.id)
@@ -211,23 +256,23 @@ class Collector:
         runs.end_attempt(db, run, digest.result.ending, now)
 
     @staticmethod
-    def _note_host(db: Connection, name: str, step: reconciler.Step) -> None:
-        host = hosts.find_host(db, name)
+    def _note_host(db: Connection, name: str, plan: _Plan, now: datetime) -> None:
+        host, step = hosts.find_host(db, name), plan.step
         if host is None:
             return
-        values: dict[str, Any] = {}
-        if step.unreachable is not None and step.unreachable != host.unreachable:
-            values |= {"unreachable": step.unreachable, "sentence": step.host_sentence}
-        if step.host_state is not None and step.host_state is not host.state:
-            values |= {"state": step.host_state, "sentence": step.host_sentence}
+        if plan.joined is not None:
+            hosts.join(db, host, plan.joined)
+        if step.host_state is HostState.QUARANTINED:
+            scenes.quarantine(db, host, step.host_sentence, now)
+        elif step.host_state is not None and host.state is HostState.READY:
+            hosts.update_host(db, name, state=step.host_state, sentence=step.host_sentence)
+        elif step.unreachable:
+            scenes.flag_unreachable(db, host, step.host_sentence)
+        elif step.unreachable is False and host.unreachable:
+            sentence = "" if host.state is HostState.READY else host.sentence
+            hosts.update_host(db, name, unreachable=False, sentence=sentence)
         if step.boot is not None and step.boot != host.boot:
-            values["boot"] = step.boot
-        if values:
-            hosts.update_host(db, name, **values)
-
-
-def _fields(step: reconciler.Step) -> dict[str, Any]:
-    return {"run": step.run, "release": step.release}
+            scenes.order_probe(db, host, now)
 
 
 def make_worker(context: Context, url: str) -> Any:

@@ -18,14 +18,15 @@ from types import FrameType
 
 from celery import Celery
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from pydantic import ValidationError
 
 from orchestrator import facts, reconciler
 from orchestrator.contract import broker, errors, keys, messages
-from orchestrator.contract.domain import HostState, OperationName, RunState, new_id
+from orchestrator.contract.domain import HostState, OperationName, Outcome, RunState, new_id
 from orchestrator.inventory import Host
 from orchestrator.playbook import compile as compiler
 from orchestrator.playbook import params
-from orchestrator.runs import Job, Run
+from orchestrator.runs import Ending, Job, Run
 from orchestrator.service import digestion
 from orchestrator.service.context import Context, open_context
 from orchestrator.settings import Settings
@@ -40,6 +41,10 @@ TICK = 1.0
 ECHO = 30.0
 #: seconds before an errand is sent again
 ERRAND_RESEND = 20.0
+#: seconds for which errands are kept after somebody waited for them
+KEEP_ERRANDS = 3600.0
+#: what is wrong with a single run, its playbook or its message, and not with the lab
+OF_ONE_RUN = (errors.InputError, errors.ParseError, errors.MessageError, ValidationError)
 #: name of the lab's key in an envelope
 KEY_ID = "lab"
 
@@ -53,6 +58,7 @@ class Controller:
         self._key = key
         self._jitter = random.Random()
         self._echoed: dict[str, datetime] = {}
+        self._prune_at = context.now()
 
     def turn(self) -> None:
         """Do all that is due now."""
@@ -66,8 +72,15 @@ class Controller:
         for run in live:
             after = self._overtake(run, now)
             if after.state is not RunState.QUEUED and after.host in known:
-                self._operate(after, known[after.host], now)
+                self._operate_safely(after, known[after.host], now)
         self._lease_waiting(now, known, jobs)
+
+    def _operate_safely(self, run: Run, host: Host, now: datetime) -> None:
+        """One run that cannot be operated must not keep the others from it."""
+        try:
+            self._operate(run, host, now)
+        except OF_ONE_RUN as error:
+            log.warning("run %s: %s", run.id[:8], error)
 
     def _overtake(self, run: Run, now: datetime) -> Run:
         """What time alone demands of a run, written down."""
@@ -162,6 +175,10 @@ class Controller:
     def _errands(self, now: datetime) -> None:
         with self._context.store.reading() as db:
             waiting = errands.open_errands(db, now)
+        if now >= self._prune_at:
+            self._prune_at = now + timedelta(seconds=KEEP_ERRANDS)
+            with self._context.store.writing() as db:
+                errands.drop_errands(db, now - timedelta(seconds=KEEP_ERRANDS))
         for errand in waiting:
             if errand.next_at > now:
                 continue
@@ -178,26 +195,42 @@ class Controller:
                 )
             )
 
+    def _spoil(self, run: Run, reason: str, now: datetime) -> None:
+        """End a run that cannot even be prepared, with the reason."""
+        ending = Ending(outcome=Outcome.INFRA_FAILED, reason=reason)
+        after = replace(run, state=RunState.ENDED, ending=ending, ended_at=now)
+        with self._context.store.writing() as db:
+            if store.change(db, run, after):
+                store.record_event(db, now, "state", reason, host=run.host, run=run.id)
+
     def _lease_waiting(
         self, now: datetime, known: Mapping[str, Host], jobs: Mapping[str, Job]
     ) -> None:
         with self._context.store.reading() as db:
             waiting = [run for run in store.live_runs(db) if run.state is RunState.QUEUED]
             leased = set(hosts.leases(db))
+            # a host that is being probed gets no run: neither would be left in peace
+            probed = {errand.host.name for errand in errands.open_errands(db, now)}
             ends = {name: store.last_end(db, name) for name in {run.host for run in waiting}}
         for run in waiting:
             host, job = known.get(run.host), jobs.get(run.job)
             if host is None or job is None or host.machine in leased:
+                continue
+            if any(one.machine == host.machine for one in map(known.get, probed) if one):
                 continue
             if host.state is not HostState.READY or run.cancel or run.next_at > now:
                 continue
             rested = ends[run.host].get(run.job, 0.0) + job.pause_s
             if rested > now.timestamp():
                 continue
+            try:
+                after = self._lease(run, job, host, now)
+            except OF_ONE_RUN as error:
+                self._spoil(run, f"it cannot be prepared: {error}", now)
+                continue
             leased.add(host.machine)
-            after = self._lease(run, job, host, now)
             if after is not None:
-                self._operate(after, host, now)
+                self._operate_safely(after, host, now)
 
     def _lease(self, run: Run, job: Job, host: Host, now: datetime) -> Run | None:
         """Lease the run's machine and write down what it will execute; None if it was taken."""

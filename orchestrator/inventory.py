@@ -14,6 +14,7 @@ from orchestrator.contract.domain import Exclusive, HostState
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _ADDRESS = re.compile(r"[A-Za-z0-9_.:][A-Za-z0-9_.:-]{0,252}")
 _USER = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}")
+_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _TAG = re.compile(r"[A-Za-z0-9_.-]{1,64}(=[A-Za-z0-9_.-]{1,64})?")
 _BASE = re.compile(r"/[A-Za-z0-9_./-]{1,200}")
 
@@ -88,6 +89,7 @@ def check(spec: HostSpec) -> None:
         ("name", _NAME, spec.name, "small letters, digits and -, at most 63, no - in front"),
         ("address", _ADDRESS, spec.address, "a host name or an IP address, no - in front"),
         ("user", _USER, spec.user, "a login name, no - in front and no spaces"),
+        ("key", _KEY, spec.key, "a name of letters, digits and _ . -, none of . - in front"),
         ("site", _NAME, spec.site, "small letters, digits and -"),
         ("base", _BASE, spec.base or "/x", "an absolute path of letters, digits and _ . - /"),
     )

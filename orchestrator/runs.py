@@ -85,8 +85,3 @@ class Run:
     rc: int | None = None
     #: why it waits, in one sentence
     sentence: str = ""
-
-    @property
-    def slot(self) -> str:
-        """The boot slot that a lease is of: job, host and block."""
-        return f"{self.job}/{self.host}/{self.block}"

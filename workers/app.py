@@ -34,7 +34,7 @@ class Settings:
     #: holds ``site.key``, ``lab.pub``, ``ssh/`` and ``cache/``
     folder: Path
     #: operations at once
-    concurrency: int = 16
+    concurrency: int = 64
     #: seconds without a message after which the worker gives itself up; the controller sends one
     #: every 30 s. 0: never
     silence_s: float = 180.0
@@ -49,7 +49,7 @@ class Settings:
             broker_url=_needed(environ, "BENCHRACK_BROKER_URL"),
             site=_needed(environ, "BENCHRACK_SITE"),
             folder=Path(_needed(environ, "BENCHRACK_SITE_FOLDER")),
-            concurrency=int(_number(environ, "BENCHRACK_CONCURRENCY", 16, least=1)),
+            concurrency=int(_number(environ, "BENCHRACK_CONCURRENCY", 64, least=1)),
             silence_s=_number(environ, "BENCHRACK_SILENCE_S", 180, least=0),
         )
 

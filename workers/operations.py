@@ -104,6 +104,10 @@ def operate(operation: messages.Operation, station: Station) -> Finding:
                 commanded = contact.commanded
     except errors.HostError as error:
         return Finding(status=STATUS_OF[type(error)], commanded=commanded, detail=error.message)
+    except OSError as error:
+        # of our own disk: what has to do with the connection was translated where it happened
+        detail = f"the worker cannot use its own files: {error}"
+        return Finding(status=Status.PROTO, commanded=commanded, detail=detail[:500])
 
 
 def _scan(host: messages.HostRef, deadline: Deadline) -> Finding:

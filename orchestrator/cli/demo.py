@@ -88,6 +88,7 @@ def _submit(desk: Desk, places: Sequence[Place], port: int) -> list[Job]:
     common = {
         "hosts": [place.name for place in places],
         "repeats": REPEATS,
+        "warmups": 0,
         "pause_s": 0,
         "noise": "note",
     }

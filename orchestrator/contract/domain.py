@@ -185,20 +185,6 @@ class KernelIdentity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """Who holds the lock on a host."""
-
-    lab: str
-    run: str
-    attempt: int
-    fence: int
-    boot: str
-
-    def __str__(self) -> str:
-        return f"{self.lab}.{self.run}.{self.attempt}.{self.fence}.{self.boot}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     """One metric of one run.
 

@@ -154,7 +154,7 @@ identity() {
     fi
 }
 
-before_and_after() {
+around_a_run() {
     file boot_id /proc/sys/kernel/random/boot_id
     file uptime /proc/uptime
     fact date 64 date -u +%Y-%m-%dT%H:%M:%SZ
@@ -220,6 +220,6 @@ once_a_boot() {
 facts_release=$(uname -r)
 say list "$facts_list"
 identity
-before_and_after
+around_a_run
 [ "$facts_list" = short ] || once_a_boot
 echo '@@FACTS end ok'

@@ -56,14 +56,6 @@ def read_public(path: Path) -> Ed25519PublicKey:
     return key
 
 
-def read_publics(folder: Path) -> dict[str, Ed25519PublicKey]:
-    """The public keys in a folder, by the name of the file without ``.pub``.
-
-    Raises: SettingsError.
-    """
-    return {path.stem: read_public(path) for path in sorted(folder.glob("*.pub"))}
-
-
 def write_secret(path: Path, data: bytes) -> None:
     """Write a file of mode 0600 that is there as a whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")

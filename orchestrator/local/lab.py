@@ -58,6 +58,7 @@ def entry_environment(
         settings_.SITE_FOLDER: str(settings.site_folder),
         # many threads of small allocations: two arenas keep a worker at a third of its memory
         "MALLOC_ARENA_MAX": "2",
+        "LC_ALL": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
     }
 

@@ -67,6 +67,13 @@ def refuse_unsupported(playbook: Playbook) -> None:
         raise _later(playbook, "this version starts no background loads; remove loads")
     if playbook.kernels:
         raise _later(playbook, "this version boots no kernels from a playbook; remove kernels")
+    if playbook.repeat.until or playbook.repeat.fresh_boot:
+        raise _later(
+            playbook,
+            "this version repeats by count only; remove until and fresh_boot from repeat",
+        )
+    if playbook.max_total is not None:
+        raise _later(playbook, "this version limits no whole job; remove max_total")
     if playbook.matrix:
         raise _later(
             playbook, "this version submits one point at a time; remove matrix, and use --set"

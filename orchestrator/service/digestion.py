@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from orchestrator import assess, facts
@@ -15,6 +15,20 @@ from orchestrator.parsers import REGISTRY
 from orchestrator.playbook import loader, model, params, requirements
 from orchestrator.runs import Ending, Job, Run
 from orchestrator.store.results import Result
+
+#: what flags of parsers say to a reader of the number, where their names do not say it
+_FLAGS = {
+    "policy_other": "measured under the ordinary scheduling policy, not under real-time priority",
+    "overruns": "periods were missed and skipped",
+    "page_faults": "the probe met page faults while it measured",
+    "memory_not_locked": "the probe's memory could not be locked",
+    "tick_limited": "the timer's resolution is that of the kernel's tick",
+    "negative": "some samples were negative and were left out",
+    "json_repaired": "the tool's JSON was damaged in known ways, and mended",
+    "short_run": "the tool measured for less time than it was asked to",
+    "total_derived": "the total was added up from the streams",
+    "request_unknown": "what the tool was asked for is not known",
+}
 
 FACTS_BEFORE = "facts.before"
 FACTS_AFTER = "facts.after"
@@ -86,14 +100,6 @@ def playbook_of(source: str, name: str) -> model.Playbook:
     return loader.load(source.encode(), name=name)
 
 
-def series_params(source: str, name: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The parameters of a run by which its series is known; all of them for imported runs."""
-    if not source:
-        return tuple(sorted(given.items()))
-    playbook = playbook_of(source, name)
-    return params.series_params(playbook, params.typed_values(playbook, given))
-
-
 def kernel_of(found: facts.Facts) -> Kernel:
     """The kernel that facts speak of."""
     identity = facts.kernel_identity(found)
@@ -125,26 +131,60 @@ def series_of(
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def flag_note(flag: str) -> Note:
+    """The caveat that a parser's flag is, in words."""
+    return Note(code=flag, text=_FLAGS.get(flag, flag.replace("_", " ")))
+
+
+def _unreadable(reason: str) -> Digest:
+    ending = Ending(outcome=Outcome.INFRA_FAILED, reason=reason)
+    result = Result(
+        params={},
+        ending=ending,
+        kernel=None,
+        boot=None,
+        series=None,
+        environment={},
+        notes=(),
+        measurements=(),
+        samples={},
+        counted=False,
+    )
+    return Digest(result=result, kernel=None)
+
+
 def digest(
-    job: Job, run: Run, streams: Mapping[str, bytes], *, late: bool, wall_s: float | None = None
+    job: Job,
+    run: Run,
+    streams: Mapping[str, bytes],
+    *,
+    boot_facts: bytes | None,
+    late: bool,
+    wall_s: float | None = None,
 ) -> Digest:
     """What the streams of a run say. Never raises for what a host sent: that is an outcome.
 
+    ``boot_facts``: the full facts of the boot that it was executed under, where they are known.
     Units: ``wall_s`` is when the run ended by the lab's clock, where that is known.
     """
-    playbook = playbook_of(job.source, job.playbook)
-    values = params.typed_values(playbook, run.params)
+    try:
+        playbook = playbook_of(job.source, job.playbook)
+        values = params.typed_values(playbook, run.params)
+    except errors.InputError as error:
+        return _unreadable(f"its playbook is not one of this version: {error}")
     found = assess.assess(
         playbook, values, streams, registry=REGISTRY, nonce=run.id, rc=run.rc, wall_s=wall_s
     )
     ending = Ending(outcome=found.outcome, reason=found.reason)
-    notes = list(found.notes)
+    notes = [*found.notes, *(flag_note(flag) for flag in found.flags)]
     kernel, boot, hard = None, run.boot, dict(found.method)
     try:
         before = facts.interpret(streams[FACTS_BEFORE])
         kernel = kernel_of(before)
         boot = before.boot_id or run.boot
-        hard |= facts.environment(before).hard
+        whole = facts.interpret(boot_facts) if boot_facts is not None else before
+        hard |= facts.environment(whole).hard
+        before = replace(before, cpus_online=before.cpus_online or whole.cpus_online)
         notes += facts.quiet_notes(before)
         if FACTS_AFTER in streams:
             notes += facts.differences(before, facts.interpret(streams[FACTS_AFTER]))
@@ -161,6 +201,7 @@ def digest(
         and playbook.kind is model.Kind.BENCHMARK
     )
     result = Result(
+        params=dict(points),
         ending=ending,
         kernel=kernel.id if kernel else None,
         boot=None if boot == "unknown" else boot,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from datetime import timedelta
 
-from orchestrator import facts, inventory
+from sqlalchemy import Connection
+
+from orchestrator import inventory
 from orchestrator.contract import errors, messages
 from orchestrator.contract.domain import HostState, OperationName, Status, new_id
 from orchestrator.inventory import Host, HostSpec
 from orchestrator.report.views import HostView
-from orchestrator.service import digestion, shown
+from orchestrator.service import scenes, shown
 from orchestrator.service.context import Context
-from orchestrator.store import errands, runs
+from orchestrator.store import errands
 from orchestrator.store import hosts as store
 
 #: seconds that somebody waits for a host's answer
@@ -30,7 +31,8 @@ def scan(ctx: Context, *, site: str, address: str, port: int) -> tuple[messages.
     spec = HostSpec(name="scan", address=address, port=port, user="scan", key="scan", site=site)
     inventory.check(spec)
     evidence = _ask(ctx, OperationName.SCAN, spec, ())
-    _demand(evidence, f"{address}:{port}")
+    if evidence.status is not Status.DONE:
+        raise _trouble(evidence, f"{address}:{port}")
     if not evidence.host_keys:
         raise errors.HostRefused(f"{address}:{port} shows no host key that can be pinned")
     return evidence.host_keys
@@ -43,11 +45,7 @@ def add_host(ctx: Context, spec: HostSpec, *, fingerprint: str) -> HostView:
     """
     inventory.check(spec)
     with ctx.store.reading() as db:
-        if store.find_host(db, spec.name) is not None:
-            raise errors.WrongState(
-                f"there is a host {spec.name!r} already; choose another name, or see it with: "
-                f"benchrack host show {spec.name}"
-            )
+        _refuse_known(db, spec)
     shown_keys = scan(ctx, site=spec.site, address=spec.address, port=spec.port)
     pinned = [key.line for key in shown_keys if key.fingerprint == fingerprint]
     if not pinned:
@@ -56,7 +54,32 @@ def add_host(ctx: Context, spec: HostSpec, *, fingerprint: str) -> HostView:
             f"{spec.address}:{spec.port} shows another key than {fingerprint}: {listed}; "
             "no command was sent"
         )
-    return _take_in(ctx, spec, tuple(pinned), known=None)
+    evidence = _ask(ctx, OperationName.PROBE, spec, tuple(pinned))
+    if evidence.scene is None:
+        raise _trouble(evidence, f"{spec.name} ({spec.address}:{spec.port})")
+    with ctx.store.writing() as db:
+        _refuse_known(db, spec)
+        store.update_host(db, spec.name, state=HostState.READY)
+        scenes.take_in(db, spec, tuple(pinned), evidence.scene, ctx.now())
+    ctx.ring()
+    return show_host(ctx, spec.name)
+
+
+def _refuse_known(db: Connection, spec: HostSpec) -> None:
+    """A name is given once; a quarantined host may be enrolled again, with the key it has now."""
+    known = store.find_host(db, spec.name)
+    if known is None:
+        return
+    if known.state is not HostState.QUARANTINED:
+        raise errors.WrongState(
+            f"there is a host {spec.name!r} already; choose another name, or see it with: "
+            f"benchrack host show {spec.name}"
+        )
+    holder = store.leases(db).get(known.machine)
+    if holder is not None:
+        raise errors.WrongState(
+            f"host {spec.name} still holds run {holder[:8]}; cancel its job first"
+        )
 
 
 def check_host(ctx: Context, name: str) -> HostView:
@@ -71,67 +94,15 @@ def check_host(ctx: Context, name: str) -> HostView:
         raise errors.WrongState(
             f"host {name} executes run {busy[:8]}, and nothing may disturb it: check it later"
         )
-    return _take_in(ctx, host.spec, host.host_keys, known=host)
+    # the collector files what the probe found, so that there is one writer
+    evidence = _ask(ctx, OperationName.PROBE, host.spec, host.host_keys)
+    if evidence.scene is None:
+        raise _trouble(evidence, f"{name} ({host.spec.address}:{host.spec.port})")
+    return show_host(ctx, name)
 
 
-def _take_in(
-    ctx: Context, spec: HostSpec, host_keys: tuple[str, ...], *, known: Host | None
-) -> HostView:
-    evidence = _ask(ctx, OperationName.PROBE, spec, host_keys)
-    if known is not None:
-        _file_trouble(ctx, known, evidence)
-    _demand(evidence, f"{spec.name} ({spec.address}:{spec.port})")
-    scene = evidence.scene
-    if scene is None:
-        raise errors.HostRefused(f"{spec.name}: the probe brought nothing back")
-    try:
-        kernel = digestion.kernel_of(facts.interpret(scene.facts))
-    except errors.ParseError as error:
-        raise errors.HostRefused(f"{spec.name}: its facts cannot be read: {error}") from error
-    marks = inventory.MachineMarks(
-        machine_id=scene.machine_id,
-        instance=scene.instance,
-        boot=scene.boot,
-        host_keys=host_keys,
-    )
-    with ctx.store.writing() as db:
-        machine = store.assign_machine(db, spec, marks)
-        store.raise_fence(db, machine, scene.fence)
-        store.record_kernel(db, kernel.id, kernel.label, kernel.identity)
-        host = Host(
-            spec=spec,
-            machine=machine,
-            host_keys=host_keys,
-            state=known.state if known else HostState.READY,
-            sentence=known.sentence if known and known.state is not HostState.READY else "",
-            machine_id=scene.machine_id,
-            instance=scene.instance,
-            boot=scene.boot,
-            uid=scene.uid,
-            base=scene.base,
-            volatile=scene.volatile,
-            facts=scene.facts,
-            kernel=kernel.id,
-            probed_at=ctx.now(),
-        )
-        store.record_host(db, host)
-        runs.record_event(
-            db, ctx.now(), "probe", f"boot {scene.boot}, kernel {kernel.label}", host=spec.name
-        )
-    ctx.ring()
-    return show_host(ctx, spec.name)
-
-
-def _file_trouble(ctx: Context, host: Host, evidence: messages.Evidence) -> None:
-    """A known host that does not let us in is marked so, that nobody waits for it unknowing."""
-    after = host
-    if evidence.status is Status.HOSTKEY:
-        after = replace(host, state=HostState.QUARANTINED, sentence=evidence.detail)
-    elif evidence.status in (Status.UNREACHABLE, Status.AUTH):
-        after = replace(host, unreachable=True, sentence=evidence.detail)
-    if after is not host:
-        with ctx.store.writing() as db:
-            store.record_host(db, after)
+def _trouble(evidence: messages.Evidence, place: str) -> errors.HostRefused:
+    return errors.HostRefused(evidence.detail or f"{place}: {evidence.status}")
 
 
 def _ask(
@@ -167,12 +138,6 @@ def _ask(
     raise errors.LabError(
         f"no worker of site {spec.site} answered within {PATIENCE:.0f} s: see benchrack status"
     )
-
-
-def _demand(evidence: messages.Evidence, place: str) -> None:
-    if evidence.status in (Status.DONE, Status.CLEAN, Status.BUSY):
-        return
-    raise errors.HostRefused(evidence.detail or f"{place}: {evidence.status}")
 
 
 def _find(ctx: Context, name: str) -> Host:

@@ -11,6 +11,7 @@ from orchestrator import facts, inventory, planner
 from orchestrator.contract import errors
 from orchestrator.contract.domain import NoisePolicy, RunState, new_id
 from orchestrator.inventory import Host
+from orchestrator.playbook import compile as compiler
 from orchestrator.playbook import params, requirements, scalars
 from orchestrator.report.views import JobView, RunView
 from orchestrator.runs import Job
@@ -18,6 +19,10 @@ from orchestrator.service import digestion, shown
 from orchestrator.service.catalogue import Entry, read_entry
 from orchestrator.service.context import Context
 from orchestrator.store import hosts, results, runs
+
+
+#: bytes of a compiled script; it travels in one message
+MAX_SCRIPT = 160 * 1024
 
 
 class JobOrder(BaseModel):
@@ -32,6 +37,7 @@ class JobOrder(BaseModel):
     tags: tuple[str, ...] = ()
     params: dict[str, str] = Field(default_factory=dict)
     repeats: int | None = Field(default=None, ge=1, le=5000)
+    warmups: int | None = Field(default=None, ge=0, le=5000)
     pause_s: FiniteFloat | None = Field(default=None, ge=0)
     noise: NoisePolicy = NoisePolicy.REFUSE
     priority: int = Field(default=50, ge=0, le=100)
@@ -62,13 +68,13 @@ def submit(ctx: Context, order: JobOrder) -> JobView:
         given=dict(order.params),
         hosts=tuple(host.name for host in chosen),
         repeats=order.repeats or playbook.repeat.count,
-        warmups=playbook.repeat.warmup if order.repeats is None else 0,
+        warmups=playbook.repeat.warmup if order.warmups is None else order.warmups,
         pause_s=playbook.repeat.pause if order.pause_s is None else order.pause_s,
         noise=order.noise,
         priority=order.priority,
         seed=random.getrandbits(31),
     )
-    points = {host.name: _point(ctx, entry, host, given) for host in chosen}
+    points = {host.name: _point(ctx, entry, host, given, order.noise) for host in chosen}
     planned = planner.plan(job, points, now=now)
     with ctx.store.writing() as db:
         runs.insert_job(db, job, planned)
@@ -87,7 +93,11 @@ def _entry(ctx: Context, order: JobOrder) -> Entry:
 
 
 def _point(
-    ctx: Context, entry: Entry, host: Host, given: Mapping[str, scalars.Value]
+    ctx: Context,
+    entry: Entry,
+    host: Host,
+    given: Mapping[str, scalars.Value],
+    noise: NoisePolicy,
 ) -> planner.Point:
     """What a host will execute; refuses what its known facts already rule out."""
     playbook = entry.playbook
@@ -96,6 +106,7 @@ def _point(
     misfit = requirements.misfit(playbook, values, digestion.host_facts(found))
     if misfit:
         raise errors.Misfit(f"host {host.name} cannot run {playbook.name}: {misfit}")
+    _refuse_large(entry, host, values, noise)
     canonical = params.canonical_values(playbook, values)
     with ctx.store.reading() as db:
         learned = results.expected_s(db, host.name, playbook.name, canonical)
@@ -104,6 +115,27 @@ def _point(
         expected_s=learned or params.expected_s(playbook, values),
         max_runtime_s=params.max_runtime_s(playbook, values),
     )
+
+
+def _refuse_large(
+    entry: Entry, host: Host, values: Mapping[str, scalars.Value], noise: NoisePolicy
+) -> None:
+    """Compile once, so that what cannot be compiled or sent is refused while somebody is there."""
+    script = compiler.compile_script(
+        entry.playbook,
+        values,
+        digestion.host_facts(facts.interpret(host.facts)),
+        run_id=new_id(),
+        repeat=1,
+        host=host.name,
+        kernel="",
+        noise=noise,
+    )
+    if len(script) > MAX_SCRIPT:
+        raise errors.Misfit(
+            f"{entry.path}: its script has {len(script)} bytes with these parameters, and at most "
+            f"{MAX_SCRIPT} can be sent to a host: make its texts shorter"
+        )
 
 
 def find(ctx: Context, prefix: str) -> Job:

@@ -123,7 +123,7 @@ def _selection(db: Connection, rows: Sequence[Mapping[str, Any]]) -> Selection:
         samples[metric] = store.samples_of(db, [row["id"] for row in rows], metric)
     for order, row in enumerate(rows):
         label, group, _ = kernels.get(row["kernel"], ("", "", None))
-        params = digestion.series_params(row["source"], row["playbook"], row["params"])
+        params = tuple(sorted(row["points"].items()))
         if row["outcome"] != Outcome.FINISHED or row["kernel"] is None:
             excluded.append(
                 ExcludedRun(
@@ -260,6 +260,7 @@ def _import_job(
         kernel = digestion.imported_kernel(source.identity, source.kernel)
         hosts.record_kernel(db, kernel.id, kernel.label, kernel.identity)
         result = store.Result(
+            params=params,
             ending=finished,
             kernel=kernel.id,
             boot=None,

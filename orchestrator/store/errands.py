@@ -58,6 +58,12 @@ def insert_errand(db: Connection, errand: Errand) -> None:
     )
 
 
+def find_errand(db: Connection, ident: str) -> Errand | None:
+    """The errand of this id."""
+    row = db.execute(select(tables.errand).where(tables.errand.c.id == ident)).first()
+    return None if row is None else _errand(row)
+
+
 def open_errands(db: Connection, now: datetime) -> tuple[Errand, ...]:
     """Errands without evidence whose time is not up."""
     column = tables.errand.c

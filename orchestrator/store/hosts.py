@@ -127,6 +127,16 @@ def _leased_first(db: Connection, machines: set[str]) -> str:
     return str(db.execute(query).scalars().first())
 
 
+def join(db: Connection, host: Host, other: str) -> None:
+    """Two hosts proved to be one machine: they take turns from now on."""
+    same = find_host(db, other)
+    alike = same is not None and same.machine != host.machine
+    if same is None or not alike or Exclusive.HOST in (host.spec.exclusive, same.spec.exclusive):
+        return
+    keep = _leased_first(db, {host.machine, same.machine})
+    _join(db, keep, ({host.machine, same.machine} - {keep}).pop())
+
+
 def _join(db: Connection, keep: str, other: str) -> None:
     column = tables.machine.c
     row = db.execute(select(column.fence, column.lease_run).where(column.id == other)).one()

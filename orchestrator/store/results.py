@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import math
 import zlib
 from array import array
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Text, cast, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from orchestrator.contract import messages
@@ -78,6 +79,8 @@ def fetched(db: Connection, run: str, attempt: int) -> dict[str, list[tuple[int,
 class Result:
     """What a finished run came to."""
 
+    #: the parameters by which its series is known
+    params: Mapping[str, str]
     ending: Ending
     kernel: str | None
     boot: str | None
@@ -105,6 +108,7 @@ def insert_result(db: Connection, job: Job, run: Run, result: Result, now: datet
             kernel=result.kernel,
             boot=result.boot,
             series=result.series,
+            params=dict(result.params),
             environment=dict(result.environment),
             notes=[[note.code, note.text] for note in result.notes],
             received_at=now.timestamp(),
@@ -155,7 +159,7 @@ def _add(
     values = {
         "host": run.host,
         "playbook": job.playbook,
-        "params": dict(run.params),
+        "params": dict(result.params),
         **dataclasses.asdict(moments),
         "updated_at": now.timestamp(),
     }
@@ -221,9 +225,8 @@ def counted_rows(
             run.host,
             run.position,
             run.repeat,
-            run.params,
+            res.params.label("points"),
             task.playbook,
-            task.source,
             task.created_at,
             task.imported_from,
             res.outcome,
@@ -289,15 +292,15 @@ def expected_s(db: Connection, host: str, playbook: str, params: Mapping[str, st
     """Median duration of a host's last finished runs of this, seconds; None without any."""
     run, res, task = tables.run.c, tables.result.c, tables.job.c
     query = (
-        select(run.ended_at - run.started_at, run.params)
+        select(run.ended_at - run.started_at)
         .join(tables.result, res.run == run.id)
         .join(tables.job, task.id == run.job)
         .where(run.host == host, task.playbook == playbook, res.outcome == "finished")
-        .where(run.started_at.is_not(None))
+        .where(run.started_at.is_not(None), cast(run.params, Text) == json.dumps(dict(params)))
         .order_by(run.ended_at.desc())
         .limit(LEARNED_FROM)
     )
-    spans = sorted(span for span, given in db.execute(query) if span and given == dict(params))
+    spans = sorted(span for span in db.execute(query).scalars() if span)
     if not spans:
         return None
     middle = len(spans) // 2

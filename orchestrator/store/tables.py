@@ -176,6 +176,8 @@ result = Table(
     Column("kernel", String(64), ForeignKey("kernel.id")),
     Column("boot", String(64)),
     Column("series", String(64)),
+    #: the parameters by which the series is known
+    Column("params", JSON, nullable=False),
     Column("environment", JSON, nullable=False),
     Column("notes", JSON, nullable=False),
     Column("received_at", Float, nullable=False),

@@ -24,7 +24,7 @@ def test_job_on_two_servers_ends_in_a_table_and_leaves_nothing(
         desk.enrol(name, server, keys, "--base", str(base))
     desk.do(
         "submit", "sched-latency-idle", "--host", "alpha", "--host", "beta", *QUICK,
-        *CALM, "--set", "samples=200", "--repeat", "2", "--wait",
+        *CALM, "--set", "samples=200", "--repeat", "2", "--warmup", "0", "--wait",
     )  # fmt: skip
 
     table = desk.ask("results", "sched-latency-idle", "--metric", "latency")[0]

@@ -23,7 +23,7 @@ def test_process_killed_in_mid_run_ends_in_one_result(
     base = sshd.folder / "base"
     desk.enrol("alpha", sshd, keys, "--base", str(base))
     job = desk.ask(
-        "submit", "sched-latency-idle", "--host", "alpha", *QUICK, "--repeat", "1",
+        "submit", "sched-latency-idle", "--host", "alpha", *QUICK, "--repeat", "1", "--warmup", "0",
         "--set", "samples=3000",
     )["id"]  # fmt: skip
     services.wait_for(lambda: (base / "log").exists(), "the host's begin of the run")

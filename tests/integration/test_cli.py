@@ -24,7 +24,7 @@ from tests.integration import apis
 from tests.integration.apis import Api
 
 MAILS = Path(__file__).parent.parent / "data" / "mails"
-SUBMIT = ["submit", "sched-latency-idle", "--host", "elan1", "--repeat", "2"]
+SUBMIT = ["submit", "sched-latency-idle", "--host", "elan1", "--repeat", "2", "--warmup", "0"]
 BENCHRACK = (
     sys.executable,
     "-c",

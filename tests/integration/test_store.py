@@ -73,6 +73,7 @@ def make_result(value: float) -> results.Result:
         name="m", value=value, unit="us", better=Better.LOWER, parser="x@1", primary=True
     )
     return results.Result(
+        params={"a": "1"},
         ending=Ending(outcome=Outcome.FINISHED),
         kernel="k",
         boot="b",

@@ -19,6 +19,7 @@ from orchestrator.contract.domain import (
     new_id,
 )
 from orchestrator.contract.messages import Evidence
+from orchestrator.reconciler import clockwork
 from orchestrator.runs import Ending, Run
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -201,7 +202,7 @@ def test_sent_waits_longer_each_time_but_never_over_the_limit(tries: int, jitter
     run = make_run(RunState.RUNNING, tries=tries)
     after = reconciler.sent(run, OperationName.POLL, NOW, jitter)
     wait = (after.next_at - NOW).total_seconds()
-    assert reconciler.RESEND_FIRST <= wait <= reconciler.RESEND_MOST * 1.1
+    assert clockwork.RESEND_FIRST <= wait <= clockwork.RESEND_MOST * 1.1
     assert (after.tries, after.sends) == (tries + 1, run.sends + 1)
 
 

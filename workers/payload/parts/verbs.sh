@@ -154,6 +154,11 @@ verb_reap() {
     say_left $found $odd
     [ -z "$found$odd" ] || answer unsure "processes are left that are or may be of the run"
     undo 20 || answer unsure "undo.sh did not end well; $dir/console says why"
+    # a start of this attempt that is still on its way comes too late for ever
+    if above "$FENCE" "$mark"; then
+        replace "$BASE/fence.$LAB" "$FENCE" || refuse "$BASE cannot be written or is full"
+        mark=$FENCE
+    fi
     release
     answer clean
 }

@@ -247,6 +247,7 @@ def upgrade() -> None:
         sa.Column("kernel", sa.String(length=64), nullable=True),
         sa.Column("boot", sa.String(length=64), nullable=True),
         sa.Column("series", sa.String(length=64), nullable=True),
+        sa.Column("params", sa.JSON(), nullable=False),
         sa.Column("environment", sa.JSON(), nullable=False),
         sa.Column("notes", sa.JSON(), nullable=False),
         sa.Column("received_at", sa.Float(), nullable=False),
