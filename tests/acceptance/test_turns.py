@@ -84,8 +84,8 @@ def test_two_labs_on_one_host_never_overlap_and_say_who_holds_it(
         jobs = [
             lab.ask(
                 "submit", "sched-latency-idle", "--host", "alpha",
-                *("--set", "policy=other", "--set", "samples=3000", "--repeat", "2", "--warmup", "0"),
-                *("--pause", "0", "--noise", "note"),
+                *("--set", "policy=other", "--set", "samples=3000", "--repeat", "2"),
+                *("--warmup", "0", "--pause", "0", "--noise", "note"),
             )["id"]
             for lab in (desk, other)
         ]  # fmt: skip

@@ -95,7 +95,8 @@ def test_wheel_in_an_empty_venv_executes_a_job(
         )
         call(
             *("submit", "sched-latency-idle", "--host", "alpha", "--set", "samples=200"),
-            *("--set", "policy=other", "--repeat", "1", "--warmup", "0", "--noise", "note", "--wait"),
+            *("--set", "policy=other", "--repeat", "1", "--warmup", "0"),
+            *("--noise", "note", "--wait"),
         )
         (row,) = json.loads(call("results", "--metric", "latency"))[0]["rows"]
     finally:
