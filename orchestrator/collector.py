@@ -266,6 +266,9 @@ class Collector:
             scenes.quarantine(db, host, step.host_sentence, now)
         elif step.host_state is not None and host.state is HostState.READY:
             hosts.update_host(db, name, state=step.host_state, sentence=step.host_sentence)
+        elif step.release and host.state is HostState.NEEDS_CARE:
+            # what could not be proved gone is gone now
+            hosts.update_host(db, name, state=HostState.READY, sentence="")
         elif step.unreachable:
             scenes.flag_unreachable(db, host, step.host_sentence)
         elif step.unreachable is False and host.unreachable:

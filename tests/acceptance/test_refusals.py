@@ -169,3 +169,19 @@ def test_host_check_changed_key_quarantines_and_sends_no_command(
         assert "Accepted publickey" not in second.log.read_text()
     assert "which is not the one it was enrolled with" in said
     assert desk.ask("host", "show", "gamma")["state"] == "quarantined"
+
+
+@needs_sshd
+def test_quarantined_host_is_enrolled_again_with_the_key_that_it_has_now(
+    desk: labs.Desk, tmp_path: Path, keys: services.Keys
+) -> None:
+    with services.sshd(tmp_path / "first", keys) as first:
+        desk.enrol("delta", first, keys, "--base", str(first.folder / "base"))
+        assert "already" in desk.refused(
+            *("host", "add", "delta", "--address", first.address, "--user", first.user),
+            *("--key", str(keys.folder / "id"), "--fingerprint", labs.fingerprint(first)),
+        )
+    with services.sshd(tmp_path / "second", keys, port=first.port) as second:
+        desk.refused("host", "check", "delta")
+        desk.enrol("delta", second, keys, "--base", str(first.folder / "base"))
+        assert desk.ask("host", "check", "delta")["state"] == "ready"

@@ -151,7 +151,7 @@ def test_job_is_queued_shown_and_cancelled(api: Api) -> None:
     assert queued.status_code == 201
     ident = queued.json()["id"]
     assert api.ask("GET", f"jobs/{ident[:6]}").json() == queued.json()
-    assert len(api.ask("GET", f"jobs/{ident}/runs").json()) == queued.json()["total"] == 2
+    assert len(api.ask("GET", f"jobs/{ident}/runs").json()) == queued.json()["total"] == 3
     assert api.ask("GET", "status").json()["queued"] == 2
     assert api.ask("POST", f"jobs/{ident}/cancel").json()["state"] == "cancelling"
 

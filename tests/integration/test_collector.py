@@ -13,6 +13,7 @@ from sqlalchemy import func, select
 
 from orchestrator.contract.domain import HostState, OperationName, Outcome, RunState, Status
 from orchestrator.runs import Ending
+from orchestrator.service import scenes
 from orchestrator.store import errands, results, runs, tables
 from tests.integration import labkit
 from tests.integration.labkit import STREAMS, Kit
@@ -189,6 +190,34 @@ def test_why_a_host_needs_care_survives_its_being_unreachable(kit: Kit) -> None:
         HostState.NEEDS_CARE,
         sentence,
     )
+
+
+def test_host_is_ready_again_once_what_was_left_is_proved_gone(kit: Kit) -> None:
+    run = kit.run("h1", RunState.REAPING, ending=CANCELLED)
+    kit.say(run, Status.UNSURE, op=OperationName.REAP, left=("12 sh",))
+    assert kit.host("h1").state is HostState.NEEDS_CARE
+    kit.say(run, Status.CLEAN, op=OperationName.REAP)
+    assert (kit.host("h1").state, kit.now(run).state) == (HostState.READY, RunState.ENDED)
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [(Status.CLEAN, HostState.READY), (Status.BUSY, HostState.QUARANTINED)],
+)
+def test_quarantine_ends_when_a_probe_finds_the_pinned_key_and_no_lock(
+    kit: Kit, status: Status, state: HostState
+) -> None:
+    run = kit.run("h1", RunState.LEASED)
+    kit.say(run, Status.HOSTKEY, op=OperationName.START, commanded=False, detail="another key")
+    assert kit.host("h1").state is HostState.QUARANTINED
+    with kit.context.store.writing() as db:
+        scenes.order_probe(db, kit.host("h1"), labkit.NOW)
+        (errand,) = errands.open_errands(db, labkit.NOW)
+    kit.say(
+        run, status, op=OperationName.PROBE, operation=errand.id, run=None, attempt=0, fence=0,
+        scene=labkit.scene(),
+    )  # fmt: skip
+    assert kit.host("h1").state is state
 
 
 def test_evidence_in_a_race_is_taken_in_once(kit: Kit) -> None:

@@ -68,7 +68,7 @@ def test_check_of_a_pattern_that_could_take_for_ever_is_refused() -> None:
     [
         ("sched-latency-loaded", "this version starts no background loads; remove loads"),
         ("preempt-sweep", "this version starts no background loads; remove loads"),
-        ("ctx-switch-pingpong", "this version submits one point at a time"),
+        ("ctx-switch-pingpong", "this version repeats by count only"),
     ],
 )
 def test_example_beyond_this_version_is_refused_with_the_mend(name: str, sentence: str) -> None:
