@@ -11,7 +11,22 @@ from orchestrator.contract.domain import NoisePolicy
 from tests import services
 from tests.scripts import MAIN, SHELLS, Shell, compiled, execute, run_stage
 
-pytestmark = pytest.mark.parametrize("shell", SHELLS)
+#: busybox executes its own applets before any program of the PATH
+PATH_SHELLS = [shell for shell in SHELLS if shell.id != "ash"]
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request: pytest.FixtureRequest) -> Shell:
+    """Each shell in turn."""
+    words: Shell = request.param
+    return words
+
+
+@pytest.fixture(params=PATH_SHELLS)
+def path_shell(request: pytest.FixtureRequest) -> Shell:
+    """Each shell that takes programs from the PATH."""
+    words: Shell = request.param
+    return words
 
 
 @pytest.mark.parametrize(
@@ -81,10 +96,8 @@ def test_tool_of_the_shelf_is_found_and_its_checksum_recorded(shell: Shell, tmp_
     assert done.streams["tools"].decode().endswith(f" {program}\n")
 
 
-def put(shell: Shell, folder: Path, **programs: str) -> None:
+def put(folder: Path, **programs: str) -> None:
     """Put programs on the shelf, which goes before what the host has."""
-    if shell[0] == "busybox":
-        pytest.skip("this shell executes its own applets before any program of the PATH")
     (folder / "bin").mkdir()
     for name, text in programs.items():
         path = folder / "bin" / name
@@ -95,22 +108,24 @@ def put(shell: Shell, folder: Path, **programs: str) -> None:
 SUDO = '[ "$1" = -n ] || exit 1\nshift\necho "$*" >>"$BENCHRACK_DIR/sudo"\nexec "$@"'
 
 
-def test_root_step_goes_by_sudo_with_all_that_a_step_sees(shell: Shell, tmp_path: Path) -> None:
-    put(shell, tmp_path, id="echo 1000", sudo=SUDO)
+def test_root_step_goes_by_sudo_with_all_that_a_step_sees(
+    path_shell: Shell, tmp_path: Path
+) -> None:
+    put(tmp_path, id="echo 1000", sudo=SUDO)
     text = "params: {a: {type: text, default: it's}}\n" + run_stage(
         "{id: main, root: true, script: 'echo \"$P_a $P_host $P_workdir $BENCHRACK_RUN\"'}"
     )
-    done = execute(shell, compiled(text, run_id="ab" * 16), tmp_path)
+    done = execute(path_shell, compiled(text, run_id="ab" * 16), tmp_path)
     assert done.end == ("finished", "")
     assert done.streams["run.main.out"].decode() == f"it's elan {tmp_path}/work {'ab' * 16}\n"
     assert (tmp_path / "root").read_text() == "sudo -n\n"
     assert f"env BENCHRACK_DIR={tmp_path} BENCHRACK_RUN=" in (tmp_path / "sudo").read_text()
 
 
-def test_root_step_over_its_timeout_is_stopped_as_root(shell: Shell, tmp_path: Path) -> None:
-    put(shell, tmp_path, id="echo 1000", sudo=SUDO)
+def test_root_step_over_its_timeout_is_stopped_as_root(path_shell: Shell, tmp_path: Path) -> None:
+    put(tmp_path, id="echo 1000", sudo=SUDO)
     text = run_stage("{id: main, root: true, run: [sleep, '300'], timeout: 1s}")
-    done = execute(shell, compiled(text), tmp_path)
+    done = execute(path_shell, compiled(text), tmp_path)
     assert done.record.outcome == "timed-out"
     assert "\nkill -s TERM " in (tmp_path / "sudo").read_text()
 
@@ -123,10 +138,10 @@ def test_root_step_over_its_timeout_is_stopped_as_root(shell: Shell, tmp_path: P
     ],
 )
 def test_host_without_a_way_to_root_skips_or_notes(
-    shell: Shell, tmp_path: Path, root: str, end: tuple[str, str], codes: list[str]
+    path_shell: Shell, tmp_path: Path, root: str, end: tuple[str, str], codes: list[str]
 ) -> None:
-    put(shell, tmp_path, id="echo 1000", sudo="exit 1", doas="exit 1")
-    done = execute(shell, compiled(f"requires: {{root: {root}}}\n{MAIN}"), tmp_path)
+    put(tmp_path, id="echo 1000", sudo="exit 1", doas="exit 1")
+    done = execute(path_shell, compiled(f"requires: {{root: {root}}}\n{MAIN}"), tmp_path)
     assert done.end == end
     assert [note.code for note in done.record.notes] == codes
 
@@ -140,10 +155,17 @@ def test_host_without_a_way_to_root_skips_or_notes(
     ],
 )
 def test_kernel_option_is_there_missing_or_unknown(
-    shell: Shell, tmp_path: Path, gzip: str, option: str, end: tuple[str, str], codes: list[str]
+    path_shell: Shell,
+    tmp_path: Path,
+    gzip: str,
+    option: str,
+    end: tuple[str, str],
+    codes: list[str],
 ) -> None:
-    put(shell, tmp_path, gzip=gzip, uname="echo 0.0-none")
-    done = execute(shell, compiled(f"requires: {{kernel_config: [{option}]}}\n{MAIN}"), tmp_path)
+    put(tmp_path, gzip=gzip, uname="echo 0.0-none")
+    done = execute(
+        path_shell, compiled(f"requires: {{kernel_config: [{option}]}}\n{MAIN}"), tmp_path
+    )
     assert done.end == end
     assert [note.code for note in done.record.notes] == codes
 
@@ -160,10 +182,10 @@ def test_kernel_option_is_there_missing_or_unknown(
     ],
 )
 def test_kernel_release_is_compared_by_numbers(
-    shell: Shell, tmp_path: Path, release: str, least: str, fits: bool
+    path_shell: Shell, tmp_path: Path, release: str, least: str, fits: bool
 ) -> None:
-    put(shell, tmp_path, uname=f"echo {release}")
-    done = execute(shell, compiled(f"requires: {{kernel_min: '{least}'}}\n{MAIN}"), tmp_path)
+    put(tmp_path, uname=f"echo {release}")
+    done = execute(path_shell, compiled(f"requires: {{kernel_min: '{least}'}}\n{MAIN}"), tmp_path)
     assert done.record.outcome == ("finished" if fits else "skipped")
 
 
@@ -175,9 +197,9 @@ def later(first: str, then: str) -> str:
     return f'if [ -e "$BENCHRACK_DIR/later" ]; then {then}; else {first}; fi'
 
 
-def test_clock_that_jumps_voids_the_run(shell: Shell, tmp_path: Path) -> None:
-    put(shell, tmp_path, date=later("echo 1000000", "echo 1003600"))
-    done = execute(shell, compiled(f"abort_on: [clock-jump]\n{run_stage(LATER)}"), tmp_path)
+def test_clock_that_jumps_voids_the_run(path_shell: Shell, tmp_path: Path) -> None:
+    put(tmp_path, date=later("echo 1000000", "echo 1003600"))
+    done = execute(path_shell, compiled(f"abort_on: [clock-jump]\n{run_stage(LATER)}"), tmp_path)
     assert done.end == ("void", "clock-jump: the wall clock moved by 3600 s against the uptime")
 
 
@@ -189,23 +211,23 @@ def test_clock_that_jumps_voids_the_run(shell: Shell, tmp_path: Path) -> None:
     ],
 )
 def test_kernel_that_complains_voids_the_run(
-    shell: Shell, tmp_path: Path, guard: str, line: str
+    path_shell: Shell, tmp_path: Path, guard: str, line: str
 ) -> None:
     seen = "echo '[ 1.0] BUG: old'; echo '[ 2.0] Out of memory: old'"
-    put(shell, tmp_path, dmesg=later(seen, f"{seen}; echo '{line}'"))
-    done = execute(shell, compiled(f"abort_on: [{guard}]\n{run_stage(LATER)}"), tmp_path)
+    put(tmp_path, dmesg=later(seen, f"{seen}; echo '{line}'"))
+    done = execute(path_shell, compiled(f"abort_on: [{guard}]\n{run_stage(LATER)}"), tmp_path)
     assert done.end == ("void", f"{guard}: {line}")
 
 
-def test_kernel_that_complained_before_is_no_reason(shell: Shell, tmp_path: Path) -> None:
-    put(shell, tmp_path, dmesg="echo '[ 1.0] BUG: of long ago'")
-    done = execute(shell, compiled(f"abort_on: [kernel-oops, oom-kill]\n{MAIN}"), tmp_path)
+def test_kernel_that_complained_before_is_no_reason(path_shell: Shell, tmp_path: Path) -> None:
+    put(tmp_path, dmesg="echo '[ 1.0] BUG: of long ago'")
+    done = execute(path_shell, compiled(f"abort_on: [kernel-oops, oom-kill]\n{MAIN}"), tmp_path)
     assert done.end == ("finished", "")
 
 
-def test_kernel_log_that_may_not_be_read_is_noted(shell: Shell, tmp_path: Path) -> None:
-    put(shell, tmp_path, dmesg="echo not permitted >&2; exit 1")
-    done = execute(shell, compiled(f"abort_on: [kernel-oops]\n{MAIN}"), tmp_path)
+def test_kernel_log_that_may_not_be_read_is_noted(path_shell: Shell, tmp_path: Path) -> None:
+    put(tmp_path, dmesg="echo not permitted >&2; exit 1")
+    done = execute(path_shell, compiled(f"abort_on: [kernel-oops]\n{MAIN}"), tmp_path)
     assert done.end == ("finished", "")
     assert [note.code for note in done.record.notes] == ["log-unreadable"]
 
