@@ -105,16 +105,20 @@ def check(spec: HostSpec) -> None:
             raise errors.InventoryError(f"tag {tag!r} is not a word or key=value")
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> errors.UnknownName:
-    """The error for a name that is not known, with the nearest one that is."""
+def unknown(kind: str, name: str, known: Iterable[str], *, of: str = "") -> errors.UnknownName:
+    """The error for a name that is not known, with the nearest one that is.
+
+    ``of``: what the thing would be a part of.
+    """
     names = sorted(known)
+    what = f"unknown {kind} {name!r}" + (f" of {of}" if of else "")
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
-        return errors.UnknownName(f"unknown {kind} {name!r}; did you mean {near[0]!r}?")
+        return errors.UnknownName(f"{what}; did you mean {near[0]!r}?")
     if names:
         listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        return errors.UnknownName(f"unknown {kind} {name!r}; known are: {listed}")
-    return errors.UnknownName(f"unknown {kind} {name!r}; there is none yet")
+        return errors.UnknownName(f"{what}; known are: {listed}")
+    return errors.UnknownName(f"{what}; there is none yet")
 
 
 def select(hosts: Iterable[Host], names: Sequence[str], tags: Sequence[str]) -> tuple[Host, ...]:

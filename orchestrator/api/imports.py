@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body
 
 from orchestrator.api.asked import Lab, local_user
 from orchestrator.report import JobView
-from orchestrator.service import results as service
+from orchestrator.service import imports as service
 
 router = APIRouter()
 

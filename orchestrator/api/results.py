@@ -10,7 +10,7 @@ from pydantic import Field
 
 from orchestrator.api import answers
 from orchestrator.api.asked import Asked, Lab
-from orchestrator.report import ResultsTable, plain
+from orchestrator.report import CheckList, ResultsTable, checks, headline, plain
 from orchestrator.service import results as service
 
 router = APIRouter()
@@ -54,15 +54,25 @@ def show_results(
     lab: Lab, asked: Annotated[TablesRequest, Query()]
 ) -> tuple[ResultsTable, ...] | Response:
     """The tables, as objects or as text."""
-    tables = service.results(lab, asked.query())
-    if asked.primary:
-        tables = tuple(table for table in tables if table.primary) or tables
     if asked.format == "plain":
-        return answers.text("\n".join(plain(table, width=asked.width) for table in tables))
-    return tables
+        return answers.text(_text(service.shown(lab, asked.query(), primary=asked.primary), asked))
+    tables = service.results(lab, asked.query())
+    return headline(tables) if asked.primary else tables
+
+
+@router.get("/checks")
+def show_checks(lab: Lab, asked: Annotated[ResultsRequest, Query()]) -> tuple[CheckList, ...]:
+    """The newest health check of each host, with the range that each number has to be in."""
+    return service.select(lab, asked.query()).checks
 
 
 @router.get("/export")
 def export(lab: Lab, asked: Annotated[ExportRequest, Query()]) -> Response:
     """The results as a file."""
     return answers.octets(service.export(lab, asked.query(), form=asked.format))
+
+
+def _text(shown: service.Shown, asked: TablesRequest) -> str:
+    texts = [checks.plain(check, width=asked.width) for check in shown.checks]
+    texts += [plain(table, width=asked.width) for table in shown.tables]
+    return "\n".join(texts)

@@ -80,6 +80,12 @@ class HostRefused(InputError):
     code = "input.host"
 
 
+class KeyRefused(HostRefused):
+    """The host does not let this key in."""
+
+    code = "input.host.key"
+
+
 class NotAuthorised(LabError):
     """The token is missing or wrong."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from orchestrator import report
@@ -22,6 +23,7 @@ SUMMARIES: Final = (
     "playbook", "params", "metric", "unit", "better", "host", "kernel", "kernel_id", "group",
     "environment", "boots", "runs", "mean", "sd", "min", "max", "median", "ci95_low", "ci95_high",
     "ci_scope", "method", *_PERCENTILES, "samples", "notes",
+    "left_out", "left_out_reason",
 )  # fmt: skip
 
 
@@ -31,8 +33,11 @@ def measurements(values: Iterable[RunValue]) -> str:
 
 
 def summaries(tables: Iterable[report.ResultsTable]) -> str:
-    """One row for each row of each table, with a header. What was not measured is empty."""
-    return _csv(SUMMARIES, (_summary(table, n) for table in tables for n in range(len(table.rows))))
+    """One row for each row of each table, with a header. What was not measured is empty.
+
+    Runs that were left out before their kernel was known have a row of their own.
+    """
+    return _csv(SUMMARIES, chain.from_iterable(map(_summaries, tables)))
 
 
 def _measurement(run: RunValue) -> Mapping[str, object]:
@@ -56,6 +61,39 @@ def _measurement(run: RunValue) -> Mapping[str, object]:
         "order": run.order,
         "notes": "; ".join(note.text for note in run.notes),
     }
+
+
+def _summaries(table: report.ResultsTable) -> Iterator[Mapping[str, object]]:
+    left: dict[tuple[object, ...], list[report.Exclusion]] = {}
+    for one in table.excluded:
+        left.setdefault(_place(one), []).append(one)
+    for place, row in enumerate(table.rows):
+        yield {**_summary(table, place), **_left_out(left.pop(_place(row), []))}
+    for ones in left.values():
+        first = ones[0]
+        yield {
+            "playbook": table.playbook,
+            "params": _params((*table.params, *first.point)),
+            "metric": table.metric,
+            "unit": table.unit,
+            "better": table.better.value,
+            "host": first.host,
+            "kernel": first.kernel,
+            "kernel_id": first.kernel_id,
+            "group": first.group,
+            "runs": 0,
+            **_left_out(ones),
+        }
+
+
+def _place(one: report.Row | report.Exclusion) -> tuple[object, ...]:
+    """What runs that count and runs that do not have in common where they belong together."""
+    return one.host, one.kernel_id, one.group, one.point
+
+
+def _left_out(ones: Sequence[report.Exclusion]) -> Mapping[str, object]:
+    reason = f"{ones[0].outcome}: {ones[0].reason}" if ones else ""
+    return {"left_out": sum(one.runs for one in ones), "left_out_reason": reason}
 
 
 def _summary(table: report.ResultsTable, place: int) -> Mapping[str, object]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchestrator import report
+from orchestrator.report import checks as checks_
 
 
-def results(tables: Iterable[report.ResultsTable]) -> str:
-    """The tables, one below the other."""
-    return report.mail(*tables)
+def results(tables: Iterable[report.ResultsTable], checks: Iterable[report.CheckList] = ()) -> str:
+    """Health checks, then the tables, one below the other."""
+    texts = [*(checks_.plain(check) for check in checks), report.mail(*tables)]
+    return "\n".join(filter(None, texts))

@@ -1,6 +1,7 @@
 """What people look at: one frozen object per view, the same for CLI, web page and export."""
 
-from orchestrator.report.build import results_table, results_tables
+from orchestrator.report.build import headline, of_metric, results_table, results_tables
+from orchestrator.report.checks import CheckLine, CheckList
 from orchestrator.report.table import Exclusion, NoteLine, PercentileCell, ResultsTable, Row
 from orchestrator.report.text import mail, plain
 from orchestrator.report.views import (
@@ -15,6 +16,8 @@ from orchestrator.report.views import (
 )
 
 __all__ = [
+    "CheckLine",
+    "CheckList",
     "Exclusion",
     "HostView",
     "JobView",
@@ -28,7 +31,9 @@ __all__ = [
     "SiteView",
     "StatusView",
     "WaitingView",
+    "headline",
     "mail",
+    "of_metric",
     "plain",
     "results_table",
     "results_tables",

@@ -77,6 +77,27 @@ def results_table(
     return tables[0]
 
 
+def headline(tables: Iterable[table.ResultsTable]) -> tuple[table.ResultsTable, ...]:
+    """The tables that stand for their playbooks: of primary metrics, and those without a number.
+
+    A playbook without a primary metric keeps all of its tables.
+    """
+    given = tuple(tables)
+    led = {one.playbook for one in given if one.primary}
+    return tuple(one for one in given if one.primary or not one.metric or one.playbook not in led)
+
+
+def of_metric(tables: Iterable[table.ResultsTable], metric: str) -> tuple[table.ResultsTable, ...]:
+    """The tables of a metric, and those of its playbooks in which no run gave a number."""
+    given = tuple(tables)
+    measured = {one.playbook for one in given if one.metric == metric}
+    return tuple(
+        one
+        for one in given
+        if one.metric == metric or (not one.metric and one.playbook in measured)
+    )
+
+
 def family(metric: str) -> tuple[str, str]:
     """The metric and the statistic that a name speaks of: ``latency.p99`` is latency, p99."""
     name, _, tail = metric.partition(".")
@@ -123,7 +144,7 @@ def _table(
         of_samples=of_samples,
         rows=tuple(one.row for one in shown),
         notes=_notes(shown, lambda note: _concerns(note, key.family, of_samples=of_samples)),
-        excluded=_exclusions(left_out),
+        excluded=_exclusions(left_out, axes),
     )
 
 
@@ -194,15 +215,35 @@ def spanned(texts: Sequence[str]) -> str:
     return "".join(chain.from_iterable(zip_longest(pieces, spans, fillvalue="")))
 
 
-def _exclusions(left_out: Iterable[ExcludedRun]) -> tuple[table.Exclusion, ...]:
+def _exclusions(
+    left_out: Iterable[ExcludedRun], axes: Sequence[str]
+) -> tuple[table.Exclusion, ...]:
     counted = Counter(
-        (run.host, run.kernel, run.group, run.outcome, run.reason) for run in left_out
+        (
+            run.host,
+            run.kernel,
+            run.group,
+            _point(run.params, axes),
+            run.outcome,
+            run.reason,
+            run.kernel_id,
+        )
+        for run in left_out
     )
     return tuple(
         table.Exclusion(
-            host=host, kernel=kernel, group=group, outcome=outcome, reason=reason, runs=runs
+            host=host,
+            kernel=kernel,
+            kernel_id=kernel_id,
+            group=group,
+            point=point,
+            outcome=outcome,
+            reason=reason,
+            runs=runs,
         )
-        for (host, kernel, group, outcome, reason), runs in sorted(counted.items())
+        for (host, kernel, group, point, outcome, reason, kernel_id), runs in sorted(
+            counted.items()
+        )
     )
 
 

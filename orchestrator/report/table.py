@@ -37,7 +37,11 @@ class Exclusion(View):
 
     host: str
     kernel: str
+    #: empty where they ended before their kernel was known
+    kernel_id: str = ""
     group: str = ""
+    #: the parameters whose values the table shows side by side
+    point: tuple[tuple[str, str], ...] = ()
     outcome: Outcome
     reason: str
     runs: PositiveInt

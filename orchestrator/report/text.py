@@ -10,10 +10,13 @@ from orchestrator.contract.domain import Better
 from orchestrator.report import layout
 from orchestrator.report.layout import Column, number
 from orchestrator.report.table import PercentileCell, ResultsTable, Row
+from orchestrator.stats import summary
 
 #: what the number of boots is where a boot is unknown
 UNKNOWN: Final = "?"
 INTERVAL: Final = "95% CI of mean"
+#: title of a table without a metric
+UNMEASURED: Final = "no run gave a number"
 
 _DIRECTION: Final = {
     Better.HIGHER: "higher is better",
@@ -25,7 +28,7 @@ _DIRECTION: Final = {
 def plain(table: ResultsTable, *, width: int = layout.WIDTH) -> str:
     """The table in ASCII; what does not fit into the width goes below."""
     lines = [*_title(table, hosts=()), ""]
-    if table.rows:
+    if table.metric:
         keys, columns = _keys(table, host=True), _all_columns(table)
         lines += layout.blocks(keys, columns, _headings(table), width=width)
     return _text([*lines, *_below(table, width)])
@@ -40,7 +43,7 @@ def _mail_lines(table: ResultsTable) -> list[str]:
     hosts = tuple(dict.fromkeys(row.host for row in table.rows))
     single = len(hosts) == 1
     lines = [*_title(table, hosts=hosts if single else ()), ""]
-    if table.rows:
+    if table.metric:
         columns = _sample_columns(table) if table.of_samples else _run_columns(table)
         lines += layout.blocks(_keys(table, host=not single), columns, _headings(table))
     return [*lines, *_below(table)]
@@ -48,8 +51,9 @@ def _mail_lines(table: ResultsTable) -> list[str]:
 
 def _title(table: ResultsTable, *, hosts: Sequence[str]) -> list[str]:
     params = " ".join(f"{name}={value}" for name, value in table.params)
-    what = f"{table.metric} in {table.unit}, {_DIRECTION[table.better]}" if table.metric else ""
-    first = f"{table.playbook}: {what}" if what else table.playbook
+    unit = "" if table.unit == "1" else f" in {table.unit}"
+    what = f"{table.metric}{unit}, {_DIRECTION[table.better]}" if table.metric else UNMEASURED
+    first = f"{table.playbook}: {what}"
     rest = [params] if params else []
     rest += [f"host {host}" for host in hosts]
     return [*layout.paragraph(first), *(layout.paragraph(", ".join(rest)) if rest else [])]
@@ -198,10 +202,12 @@ def percentile(cell: PercentileCell, digits: int) -> str:
 
 
 def _below(table: ResultsTable, width: int = layout.WIDTH) -> list[str]:
-    scopes = _scopes(table)
-    lines = [f"{INTERVAL}: {scope}" for scope in scopes] if len(scopes) == 1 else []
+    lines = layout.paragraph("; ".join(_about_intervals(table)), indent="  ", width=width)
+    lines += layout.paragraph(_about_samples(table), indent="  ", width=width)
+    lines = [line for line in lines if line]
     for left in table.excluded:
-        where = " ".join(filter(None, (left.host, left.kernel, left.group)))
+        point = [f"{name}={value}" for name, value in left.point]
+        where = " ".join(filter(None, (left.host, left.kernel, *point, left.group)))
         runs = "run" if left.runs == 1 else "runs"
         lines += layout.paragraph(
             f"left out, {where}: {left.runs} {runs} {left.outcome}: {left.reason}",
@@ -215,6 +221,34 @@ def _below(table: ResultsTable, width: int = layout.WIDTH) -> list[str]:
         rows = f" ({', '.join(about)})" if about else ""
         lines += layout.paragraph(f"note: {note.text}{rows}", indent="  ", width=width)
     return ["", *lines] if lines else []
+
+
+def _about_intervals(table: ResultsTable) -> list[str]:
+    """What the column of intervals speaks of, and what it needs to be read."""
+    scopes = _scopes(table)
+    said = [f"{INTERVAL}: {scope}" for scope in scopes] if len(scopes) == 1 else []
+    short = [row for row in table.rows if row.runs > 1 and row.ci95_low is None]
+    if short:
+        said.append(f"an interval needs {summary.FEWEST} {_counted_once(short)}")
+    below = [row for row in table.rows if (row.ci95_low or 0) < 0 <= (row.minimum or 0)]
+    if below:
+        said.append(f"one that goes below 0 has too few or too different {_counted_once(below)}")
+    return said
+
+
+def _about_samples(table: ResultsTable) -> str:
+    """What is over runs and what over samples, where there is a difference."""
+    if not table.of_samples or all(row.runs < 2 for row in table.rows):
+        return ""
+    percentiles = ", percentiles" if _percentiles(table) else ""
+    return (
+        f"mean and sd are over {_counted_once(table.rows)}; min{percentiles} and max over samples"
+    )
+
+
+def _counted_once(rows: Iterable[Row]) -> str:
+    """What counts once in the means of rows."""
+    return "boots" if any(row.method == summary.OF_BOOTS for row in rows) else "runs"
 
 
 def _text(lines: Iterable[str]) -> str:

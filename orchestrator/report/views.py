@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, FiniteFloat, NonNegativeInt
+from pydantic import AwareDatetime, BaseModel, ConfigDict, FiniteFloat, NonNegativeInt, PositiveInt
 
 from orchestrator.contract.domain import Better, Exclusive, HostState, Outcome, RunState
 
@@ -72,6 +72,8 @@ class RunView(View):
     attempt: NonNegativeInt
     fence: NonNegativeInt | None = None
     repeat: NonNegativeInt
+    #: whether it only warms up: its numbers never count
+    warmup: bool = False
     expected_s: FiniteFloat | None = None
     #: when it came into this state
     since: AwareDatetime
@@ -105,12 +107,13 @@ class HostView(View):
 
 
 class WaitingView(View):
-    """A run that waits, and for what."""
+    """Runs of a host and a playbook that wait for the same; ``run`` is the first of them."""
 
     run: str
     host: str
     playbook: str
     why: str
+    runs: PositiveInt = 1
 
 
 class SiteView(View):

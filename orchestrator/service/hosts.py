@@ -102,7 +102,8 @@ def check_host(ctx: Context, name: str) -> HostView:
 
 
 def _trouble(evidence: messages.Evidence, place: str) -> errors.HostRefused:
-    return errors.HostRefused(evidence.detail or f"{place}: {evidence.status}")
+    kind = errors.KeyRefused if evidence.status is Status.AUTH else errors.HostRefused
+    return kind(evidence.detail or f"{place}: {evidence.status}")
 
 
 def _ask(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import FiniteFloat
+
 from orchestrator.report.views import View
 from orchestrator.service.catalogue import Entry
 from orchestrator.service.context import Context
@@ -25,6 +27,8 @@ class MetricView(View):
     unit: str
     better: str
     primary: bool
+    #: the least and the greatest value that are believed, or are in order; None: any
+    valid: tuple[FiniteFloat, FiniteFloat] | None = None
 
 
 class PlaybookView(View):
@@ -37,6 +41,10 @@ class PlaybookView(View):
     tags: tuple[str, ...]
     params: tuple[ParamView, ...]
     metrics: tuple[MetricView, ...]
+    #: how often it is executed on each host, unless a job says otherwise
+    repeats: int
+    warmups: int
+    pause_s: FiniteFloat
     source_path: str
 
 
@@ -65,9 +73,13 @@ def _view(entry: Entry) -> PlaybookView:
                 unit=metric.unit,
                 better=str(metric.better),
                 primary=metric.primary,
+                valid=metric.valid,
             )
             for metric in playbook.metrics
         ),
+        repeats=playbook.repeat.count,
+        warmups=playbook.repeat.warmup,
+        pause_s=playbook.repeat.pause,
         source_path=entry.path,
     )
 

@@ -1,41 +1,27 @@
-"""Results: tables per host and kernel, exports, and what was imported from elsewhere."""
+"""Results: tables per host and kernel, health checks, and exports."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Connection
 
 from orchestrator import inventory, report
 from orchestrator.contract import errors
-from orchestrator.contract.domain import (
-    Better,
-    Exclusive,
-    NoisePolicy,
-    Note,
-    Outcome,
-    RunState,
-    new_id,
-)
+from orchestrator.contract.domain import Better, Exclusive, Note, Outcome
 from orchestrator.export import csv, mail
-from orchestrator.importers.base import ImportedRun
-from orchestrator.importers.mail import read_mail
 from orchestrator.inventory import Host
+from orchestrator.playbook import params
+from orchestrator.report.checks import CheckList
 from orchestrator.report.table import ResultsTable
-from orchestrator.report.views import JobView
-from orchestrator.runs import Ending, Job, Run
-from orchestrator.service import digestion, jobs
+from orchestrator.runs import Job
+from orchestrator.service import checks, jobs
 from orchestrator.service.context import Context
-from orchestrator.stats.series import ExcludedRun, RunValue
+from orchestrator.stats.series import ExcludedRun, Params, RunValue
 from orchestrator.store import hosts, runs
 from orchestrator.store import results as store
-
-#: host of imported results, unless one is named
-IMPORTED = "imported"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,21 +40,44 @@ class Selection:
 
     values: tuple[RunValue, ...]
     excluded: tuple[ExcludedRun, ...]
+    checks: tuple[CheckList, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is shown of a query: health checks are no tables, as nothing of them is compared."""
+
+    checks: tuple[CheckList, ...]
+    tables: tuple[ResultsTable, ...]
 
 
 def results(ctx: Context, query: ResultsQuery) -> tuple[ResultsTable, ...]:
-    """The tables of a query: one a playbook, parameters and metric.
+    """The tables of a query: one a playbook, parameters and metric; of health checks as well.
 
     Raises: UnknownName for a playbook, host, job or metric that is not there.
     """
+    return _tables(select(ctx, query), query)
+
+
+def shown(ctx: Context, query: ResultsQuery, *, primary: bool = False) -> Shown:
+    """What people are shown of a query; ``primary``: only what stands for its playbook.
+
+    Raises: UnknownName, as ``results``.
+    """
     chosen = select(ctx, query)
+    of_health = {check.playbook for check in chosen.checks}
+    tables = [one for one in _tables(chosen, query) if one.playbook not in of_health]
+    return Shown(checks=chosen.checks, tables=report.headline(tables) if primary else tuple(tables))
+
+
+def _tables(chosen: Selection, query: ResultsQuery) -> tuple[ResultsTable, ...]:
     tables = report.results_tables(chosen.values, chosen.excluded)
-    if query.metric is not None:
-        known = [table.metric for table in tables]
-        if query.metric not in known:
-            raise inventory.unknown("metric", query.metric, set(known))
-        tables = tuple(table for table in tables if table.metric == query.metric)
-    return tables
+    if query.metric is None:
+        return tables
+    known = {table.metric for table in tables if table.metric}
+    if query.metric not in known:
+        raise inventory.unknown("metric", query.metric, known)
+    return report.of_metric(tables, query.metric)
 
 
 def export(ctx: Context, query: ResultsQuery, *, form: str) -> bytes:
@@ -76,14 +85,13 @@ def export(ctx: Context, query: ResultsQuery, *, form: str) -> bytes:
 
     Raises: UnknownName for a format that there is not, or as ``results``.
     """
-    chosen = select(ctx, query)
     if form == "csv":
-        return csv.measurements(chosen.values).encode()
-    tables = results(ctx, query)
+        return csv.measurements(select(ctx, query).values).encode()
     if form == "csv-summary":
-        return csv.summaries(tables).encode()
+        return csv.summaries(results(ctx, query)).encode()
     if form == "mail":
-        return mail.results(tables).encode()
+        chosen = shown(ctx, query)
+        return mail.results(chosen.tables, chosen.checks).encode()
     raise inventory.unknown("format", form, ("csv", "csv-summary", "mail"))
 
 
@@ -95,10 +103,10 @@ def select(ctx: Context, query: ResultsQuery) -> Selection:
     with ctx.store.reading() as db:
         job = jobs.find(ctx, query.job).id if query.job else None
         playbook = query.playbook
-        known = store.playbooks_with_results(db)
-        if playbook is not None and playbook not in known and playbook not in ctx.catalogue.entries:
-            raise inventory.unknown("playbook", playbook, {*known, *ctx.catalogue.entries})
-        rows = store.counted_rows(db, playbook=playbook, hosts=query.hosts, job=job)
+        known = {*store.playbooks_with_jobs(db), *ctx.catalogue.entries}
+        if playbook is not None and playbook not in known:
+            raise inventory.unknown("playbook", playbook, known)
+        rows = store.ended_rows(db, playbook=playbook, hosts=query.hosts, job=job)
         if query.hosts:
             _check_hosts(db, query.hosts, rows)
         return _selection(db, rows)
@@ -113,6 +121,7 @@ def _check_hosts(db: Connection, names: Sequence[str], rows: Sequence[Mapping[st
 
 def _selection(db: Connection, rows: Sequence[Mapping[str, Any]]) -> Selection:
     kernels = hosts.kernels(db)
+    of_jobs = runs.jobs_by_id(db, {row["job"] for row in rows})
     machines = _machine_notes(hosts.select_hosts(db))
     measured = store.measurements_of(db, [row["id"] for row in rows])
     samples: dict[str, dict[str, tuple[int, ...]]] = {}
@@ -123,7 +132,7 @@ def _selection(db: Connection, rows: Sequence[Mapping[str, Any]]) -> Selection:
         samples[metric] = store.samples_of(db, [row["id"] for row in rows], metric)
     for order, row in enumerate(rows):
         label, group, _ = kernels.get(row["kernel"], ("", "", None))
-        params = tuple(sorted(row["points"].items()))
+        points = _points(row, of_jobs[row["job"]])
         if row["outcome"] != Outcome.FINISHED or row["kernel"] is None:
             excluded.append(
                 ExcludedRun(
@@ -133,12 +142,14 @@ def _selection(db: Connection, rows: Sequence[Mapping[str, Any]]) -> Selection:
                     kernel=label,
                     group=group,
                     playbook=row["playbook"],
-                    params=params,
+                    params=points,
                     outcome=Outcome(row["outcome"]),
                     reason=row["reason"],
                 )
             )
             continue
+        # what was imported was measured elsewhere, whatever its host is called
+        machine = "" if row["imported_from"] else machines.get(row["host"], "")
         notes = tuple(Note(code=code, text=text) for code, text in row["notes"])
         for entry in measured.get(row["id"], ()):
             values.append(
@@ -150,7 +161,7 @@ def _selection(db: Connection, rows: Sequence[Mapping[str, Any]]) -> Selection:
                     group=group,
                     boot=row["boot"],
                     playbook=row["playbook"],
-                    params=params,
+                    params=points,
                     environment=row["series"] or "",
                     metric=entry["metric"],
                     value=entry["value"],
@@ -160,11 +171,29 @@ def _selection(db: Connection, rows: Sequence[Mapping[str, Any]]) -> Selection:
                     samples=entry["samples"],
                     raw=samples[entry["metric"]].get(row["id"]),
                     notes=notes,
-                    machine=machines.get(row["host"], ""),
+                    machine=machine,
                     order=order,
                 )
             )
-    return Selection(values=tuple(values), excluded=tuple(excluded))
+    labels = {ident: label for ident, (label, _, _) in kernels.items()}
+    return Selection(
+        values=tuple(values),
+        excluded=tuple(excluded),
+        checks=checks.newest(rows, of_jobs, measured, labels),
+    )
+
+
+def _points(row: Mapping[str, Any], job: Job) -> Params:
+    """The parameters that a run's series is known by, also where it left no result."""
+    if row["points"]:
+        return tuple(sorted(row["points"].items()))
+    playbook = checks.playbook_of(job)
+    try:
+        values = params.typed_values(playbook, row["params"]) if playbook else {}
+    except errors.InputError:
+        # of another version: its runs have ended with that as their reason
+        return ()
+    return params.series_params(playbook, values) if playbook else ()
 
 
 def _machine_notes(known: Sequence[Host]) -> dict[str, str]:
@@ -182,95 +211,3 @@ def _machine_notes(known: Sequence[Host]) -> dict[str, str]:
             names = ", ".join(sorted([host.name, *others]))
             notes[host.name] = f"{names} are one machine and take turns"
     return notes
-
-
-def import_mail(
-    ctx: Context, data: bytes, *, name: str, host: str | None, user: str
-) -> tuple[JobView, ...]:
-    """Import the tables of a mail, all of them or none.
-
-    Raises: ImportRefused naming the line; InventoryError for a host name that cannot be one.
-    """
-    where = host or IMPORTED
-    inventory.check(inventory.HostSpec(name=where, address="imported", user="import", key="import"))
-    found = read_mail(data, name=name)
-    by_playbook: dict[tuple[str, tuple[tuple[str, str], ...]], list[ImportedRun]] = {}
-    for run in found:
-        by_playbook.setdefault((run.playbook, run.params), []).append(run)
-    made = []
-    with ctx.store.writing() as db:
-        for playbook in {playbook for playbook, _ in by_playbook}:
-            if store.imported_already(db, name, playbook, where):
-                raise errors.WrongState(
-                    f"{name} was imported for host {where} already; see its numbers with: "
-                    f"benchrack results {playbook} --host {where}"
-                )
-        for (playbook, params), members in by_playbook.items():
-            made.append(_import_job(ctx, db, playbook, dict(params), members, name, where, user))
-    return tuple(jobs.show_job(ctx, ident) for ident in made)
-
-
-def _import_job(
-    ctx: Context,
-    db: Connection,
-    playbook: str,
-    params: Mapping[str, str],
-    members: Sequence[ImportedRun],
-    name: str,
-    host: str,
-    user: str,
-) -> str:
-    now = ctx.now()
-    job = Job(
-        id=new_id(),
-        created_at=now,
-        user=user,
-        playbook=playbook,
-        source="",
-        given=params,
-        hosts=(host,),
-        repeats=len(members),
-        warmups=0,
-        pause_s=0.0,
-        noise=NoisePolicy.NOTE,
-        seed=random.getrandbits(31),
-        imported_from=name,
-    )
-    finished = Ending(outcome=Outcome.FINISHED)
-    planned = [
-        Run(
-            id=new_id(),
-            job=job.id,
-            host=host,
-            position=position,
-            block=1,
-            repeat=position + 1,
-            params=MappingProxyType(dict(params)),
-            expected_s=0.0,
-            max_runtime_s=0.0,
-            state=RunState.ENDED,
-            next_at=now,
-            ended_at=now,
-            ending=finished,
-        )
-        for position in range(len(members))
-    ]
-    runs.insert_job(db, job, planned)
-    for run, source in zip(planned, members, strict=True):
-        kernel = digestion.imported_kernel(source.identity, source.kernel)
-        hosts.record_kernel(db, kernel.id, kernel.label, kernel.identity)
-        result = store.Result(
-            params=params,
-            ending=finished,
-            kernel=kernel.id,
-            boot=None,
-            series=digestion.series_of(host, playbook, sorted(params.items()), {}),
-            environment={},
-            notes=source.notes,
-            measurements=source.measurements,
-            samples={},
-            counted=True,
-        )
-        store.insert_result(db, job, run, result, now)
-    runs.record_event(db, now, "import", f"{len(members)} runs of {name}", job=job.id)
-    return job.id

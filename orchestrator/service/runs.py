@@ -77,7 +77,7 @@ def raw(ctx: Context, prefix: str, stream: str) -> bytes:
     run = _find(ctx, prefix)
     known = [view.name for view in streams(ctx, run.id)]
     if stream not in known:
-        raise inventory.unknown(f"stream of run {run.id[:8]}", stream, known)
+        raise inventory.unknown("stream", stream, known, of=f"run {run.id[:8]}")
     with ctx.store.reading() as db:
         pieces = results.chunks(db, run.id, run.attempt).get(stream, {})
     return b"".join(data for _, data in sorted(pieces.items()))

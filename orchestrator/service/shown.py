@@ -149,6 +149,7 @@ def run(
         attempt=one.attempt,
         fence=one.fence or None,
         repeat=one.repeat,
+        warmup=one.warmup,
         expected_s=one.expected_s,
         since=next(time for time in times if time is not None),
         measurements=tuple(measurement(row) for row in measured),

@@ -17,6 +17,9 @@ OF_RUNS: Final = "mean-of-runs/t95@1"
 #: each boot counts once, whatever its number of runs; t interval of the mean of boot means
 OF_BOOTS: Final = "mean-of-boots/t95@1"
 
+#: runs, or boots, that an interval is made from: of two it is wider than anything that it tells
+FEWEST: Final = 3
+
 NO_SPREAD: Final = Note(
     code="no-spread",
     text="all repeats read the same value: the spread is below what the tool can show",
@@ -96,7 +99,8 @@ class Moments:
 class Summary:
     """What is said of one metric on one host under one kernel.
 
-    Units: those of the values. ``n_boots``: None where any boot is unknown.
+    Units: those of the values. ``n_boots``: None where any boot is unknown. ``ci95``: None for
+    fewer than FEWEST runs, or boots where the boot is the unit.
     """
 
     n_runs: int
@@ -148,7 +152,7 @@ def summarise(runs: Sequence[tuple[float, str | None]]) -> Summary:
         minimum=over_runs.minimum,
         maximum=over_runs.maximum,
         median=median(units),
-        ci95=moments.ci95,
+        ci95=moments.ci95 if moments.n >= FEWEST else None,
         ci_scope=_scope(known=known, several=several),
         method=OF_BOOTS if several else OF_RUNS,
         notes=tuple(notes),

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Text, cast, func, select
+from sqlalchemy import Connection, Text, cast, func, or_, select
 from sqlalchemy.dialects.sqlite import insert
 
 from orchestrator.contract import messages
-from orchestrator.contract.domain import Measurement, Note
+from orchestrator.contract.domain import Measurement, Note, RunState
 from orchestrator.runs import Ending, Job, Run
 from orchestrator.stats.summary import Moments
 from orchestrator.store import tables
@@ -209,14 +209,18 @@ def results_of_job(db: Connection, job: str) -> dict[str, dict[str, Any]]:
     return {row.run: dict(row._mapping) for row in db.execute(query)}
 
 
-def counted_rows(
+def ended_rows(
     db: Connection,
     *,
     playbook: str | None = None,
     hosts: Sequence[str] = (),
     job: str | None = None,
 ) -> tuple[dict[str, Any], ...]:
-    """One row a result, warm-ups left out: run, job and result columns, oldest first."""
+    """One row a run with an outcome, warm-ups left out: of run, job and result, oldest first.
+
+    A run that left nothing has no result: its ``points``, and whatever is read from streams, are
+    None.
+    """
     run, res, task = tables.run.c, tables.result.c, tables.job.c
     query = (
         select(
@@ -225,22 +229,24 @@ def counted_rows(
             run.host,
             run.position,
             run.repeat,
+            run.params,
             res.params.label("points"),
             task.playbook,
             task.created_at,
             task.imported_from,
-            res.outcome,
-            res.reason,
+            func.coalesce(res.outcome, run.outcome).label("outcome"),
+            func.coalesce(res.reason, run.reason).label("reason"),
             res.kernel,
             res.boot,
             res.series,
             res.environment,
             res.notes,
-            res.received_at,
+            run.ended_at,
         )
-        .join(tables.result, res.run == run.id)
+        .outerjoin(tables.result, res.run == run.id)
         .join(tables.job, task.id == run.job)
         .where(run.warmup.is_(False))
+        .where(or_(res.run.is_not(None), run.state == str(RunState.ENDED)))
         .order_by(task.created_at, run.position)
     )
     if playbook:
@@ -277,15 +283,9 @@ def samples_of(db: Connection, runs: Sequence[str], metric: str) -> dict[str, tu
     return found
 
 
-def playbooks_with_results(db: Connection) -> tuple[str, ...]:
-    """The playbooks that have counted results, the newest first."""
-    column = tables.aggregate.c
-    query = (
-        select(column.playbook)
-        .group_by(column.playbook)
-        .order_by(func.max(column.updated_at).desc())
-    )
-    return tuple(db.execute(query).scalars())
+def playbooks_with_jobs(db: Connection) -> set[str]:
+    """The playbooks that were ever queued or imported, whatever came of that."""
+    return set(db.execute(select(tables.job.c.playbook).distinct()).scalars())
 
 
 def expected_s(db: Connection, host: str, playbook: str, params: Mapping[str, str]) -> float | None:

@@ -18,14 +18,15 @@ import pytest
 
 from orchestrator import __version__
 from orchestrator.api import serve
-from orchestrator.contract.domain import utc_now
+from orchestrator.contract.domain import Outcome, utc_now
 from orchestrator.settings import Settings
 from orchestrator.store import hosts, runs, session
 from tests import services
 from tests.integration import apis
 from tests.integration.apis import Api
 
-MAIL = (Path(__file__).parent.parent / "data" / "mails" / "iperf-2007.flat.txt").read_bytes()
+MAILS = Path(__file__).parent.parent / "data" / "mails"
+MAIL = (MAILS / "iperf-2007.flat.txt").read_bytes()
 ORDER = {"playbook": "sched-latency-idle", "hosts": ["elan1"], "repeats": 2}
 
 
@@ -152,7 +153,7 @@ def test_job_is_queued_shown_and_cancelled(api: Api) -> None:
     ident = queued.json()["id"]
     assert api.ask("GET", f"jobs/{ident[:6]}").json() == queued.json()
     assert len(api.ask("GET", f"jobs/{ident}/runs").json()) == queued.json()["total"] == 3
-    assert api.ask("GET", "status").json()["queued"] == 2
+    assert api.ask("GET", "status").json()["queued"] == 3
     assert api.ask("POST", f"jobs/{ident}/cancel").json()["state"] == "cancelling"
 
 
@@ -281,3 +282,68 @@ def test_url_of_an_ipv6_socket_is_one() -> None:
     with socket.socket(socket.AF_INET6) as listening:
         listening.bind(("::1", 0))
         assert serve.url_of(listening).startswith("http://[::1]:")
+
+
+def test_runs_that_left_nothing_are_left_out_with_their_reason(api: Api) -> None:
+    api.add_host("elan1")
+    ident = api.ask("POST", "jobs", json=ORDER).json()["id"]
+    api.end_runs(ident, Outcome.INFRA_FAILED, "no contact")
+    (table,) = api.ask("GET", "results?primary=true").json()
+    assert table["metric"] == ""
+    assert [(one["reason"], one["runs"]) for one in table["excluded"]] == [("no contact", 2)]
+    assert dict(table["params"])["samples"] == "10000"
+    assert "2 runs infra-failed: no contact" in api.ask("GET", "results?format=plain").text
+    assert "2,infra-failed: no contact" in api.ask("GET", "export?format=csv-summary").text
+    assert "known are" not in api.error("GET", "results?metric=latency")[2]
+
+
+def test_playbook_of_a_file_is_known_once_it_was_queued(api: Api) -> None:
+    api.add_host("elan1")
+    source = api.ask("GET", "playbooks/sched-latency-idle/source").text
+    source = source.replace("name: sched-latency-idle", "name: mine")
+    assert api.error("GET", "results?playbook=mine")[0] == 404
+    api.ask("POST", "jobs", json={"source": source, "hosts": ["elan1"]})
+    assert api.ask("GET", "results?playbook=mine").json() == []
+
+
+def test_failed_health_check_is_a_list_and_no_table(api: Api) -> None:
+    api.add_host("elan1")
+    order = {"playbook": "health-check", "hosts": ["elan1"]}
+    ident = api.ask("POST", "jobs", json=order).json()["id"]
+    api.end_runs(ident, Outcome.FAILED, "load1 = 3 is outside 0..1")
+    (check,) = api.ask("GET", "checks").json()
+    assert (check["host"], check["outcome"], check["lines"]) == ("elan1", "failed", [])
+    text = api.ask("GET", "results?format=plain&primary=true").text
+    assert text.startswith("health-check: host elan1: failed")
+    assert "load1 = 3 is outside 0..1" in text
+    assert text.count("health-check") == 1
+
+
+def test_runs_that_wait_for_the_same_are_one_line_of_the_status(api: Api) -> None:
+    api.add_host("elan1")
+    api.ask("POST", "jobs", json=ORDER)
+    waiting = api.ask("GET", "status").json()["waiting"]
+    assert [(one["host"], one["runs"], one["why"]) for one in waiting] == [("elan1", 3, "its turn")]
+
+
+@pytest.mark.parametrize("mail", ["iperf-2007", "latency-2004"])
+def test_mail_is_not_imported_again_in_another_form(api: Api, mail: str) -> None:
+    headers = {"Content-Type": "text/plain"}
+    for form, status in (("flat", 201), ("wrapped", 409)):
+        content = (MAILS / f"{mail}.{form}.txt").read_bytes()
+        answer = api.ask(
+            "POST", "imports/mail", content=content, headers=headers, params={"name": form}
+        )
+        assert answer.status_code == status
+    assert "from flat already; nothing was imported" in answer.json()["error"]["message"]
+    other = {"name": "wrapped", "host": "elsewhere"}
+    answer = api.ask("POST", "imports/mail", content=content, headers=headers, params=other)
+    assert answer.status_code == 201
+
+
+def test_imported_numbers_are_not_of_the_machine_behind_their_host(api: Api) -> None:
+    api.add_host("elan1")
+    options = {"params": {"name": "m", "host": "elan1"}, "headers": {"Content-Type": "text/plain"}}
+    api.ask("POST", "imports/mail", content=MAIL, **options)
+    notes = [note for table in api.ask("GET", "results").json() for note in table["notes"]]
+    assert "machine" not in {note["code"] for note in notes}

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator import report
-from orchestrator.contract.domain import Note
+from orchestrator.contract.domain import Note, Outcome
 from orchestrator.export import csv
+from orchestrator.stats.series import ExcludedRun
 from tests.unit import series
 from tests.unit.series import latencies, value
 
@@ -56,6 +57,25 @@ def test_summaries_have_a_row_for_each_host_and_kernel_and_read_back_exact() -> 
 def test_summary_of_what_was_not_measured_is_empty_and_never_zero() -> None:
     row = rows(csv.summaries([report.results_table([value()])]))[0]
     assert (row["sd"], row["ci95_low"], row["p50"], row["samples"]) == ("", "", "", "")
+
+
+def test_summary_counts_runs_left_out_beside_those_that_count() -> None:
+    void = ExcludedRun(
+        run="r9",
+        host="homer",
+        kernel_id="k1",
+        kernel="6.12.0",
+        playbook="loopback-throughput",
+        outcome=Outcome.VOID,
+        reason="the host was rebooted",
+    )
+    unknown = replace(void, kernel_id="", kernel="", outcome=Outcome.INFRA_FAILED, reason="no disk")
+    read = rows(csv.summaries([report.results_table([value()], [void, unknown, unknown])]))
+    assert [(row["runs"], row["left_out"], row["left_out_reason"]) for row in read] == [
+        ("1", "1", "void: the host was rebooted"),
+        ("0", "2", "infra-failed: no disk"),
+    ]
+    assert read[1]["mean"] == ""
 
 
 def test_percentile_that_n_does_not_reach_says_so() -> None:

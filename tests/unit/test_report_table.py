@@ -172,6 +172,26 @@ def test_job_without_a_number_still_gives_a_table_with_reasons() -> None:
     assert table.excluded[0].reason == "the host was rebooted"
 
 
+def test_headline_keeps_what_is_primary_and_what_gave_no_number() -> None:
+    values = [value(primary=True), value(metric="elapsed", unit="s")]
+    failed = replace(VOID, params=(("streams", "9"),))
+    tables = report.headline(report.results_tables(values, [failed]))
+    assert [table.metric for table in tables] == ["throughput", ""]
+
+
+def test_headline_of_a_playbook_without_a_primary_metric_is_all_of_it() -> None:
+    values = [value(metric="elapsed", unit="s"), value(playbook="other", primary=True)]
+    tables = report.headline(report.results_tables(values))
+    assert [table.metric for table in tables] == ["elapsed", "throughput"]
+
+
+def test_tables_of_a_metric_bring_what_gave_no_number_of_its_playbooks_only() -> None:
+    failed = replace(VOID, params=(("streams", "9"),))
+    values = [value(), value(metric="elapsed", unit="s")]
+    tables = report.results_tables(values, [failed, replace(failed, playbook="other")])
+    assert [table.metric for table in report.of_metric(tables, "throughput")] == ["throughput", ""]
+
+
 def test_note_of_several_rows_is_said_once_with_its_rows() -> None:
     noisy = (Note(code="noise", text="the host was busy"),)
     table = report.results_table(

@@ -77,17 +77,58 @@ def test_plain_table_counts_boots_and_runs_and_names_the_interval() -> None:
 
 
 def test_intervals_of_different_scope_are_named_row_by_row() -> None:
-    table = report.results_table(
-        [
-            value(run="1", value=4e9),
-            value(run="2", value=5e9),
-            value(run="3", host="marge", value=4e9),
-            value(run="4", host="marge", boot="b2", value=5e9),
-        ]
-    )
-    text = report.plain(table)
+    values = [
+        value(run=f"{host}{n}", host=host, boot=f"b{n}" if host == "marge" else "b1", value=4e9 + n)
+        for host in ("homer", "marge")
+        for n in range(3)
+    ]
+    text = report.plain(report.results_table(values))
     assert re.search(r"homer .* within this boot", text)
     assert re.search(r"marge .* between boots", text)
+
+
+def test_two_runs_make_no_interval_and_the_table_says_how_many_do() -> None:
+    values = [value(run=str(n), value=4e9 + n) for n in range(2)]
+    text = report.plain(report.results_table(values))
+    assert "[" not in text
+    assert "an interval needs 3 runs" in text.splitlines()
+
+
+def test_interval_that_goes_below_zero_is_explained() -> None:
+    values = [value(run=str(n), value=size) for n, size in enumerate((1e9, 9e9, 2e9))]
+    text = report.plain(report.results_table(values))
+    assert "[-" in text
+    assert "one that goes below 0 has too few or too different runs" in " ".join(text.split())
+
+
+def test_table_of_samples_says_what_is_over_runs_and_what_over_samples() -> None:
+    said = "mean and sd are over runs; min, percentiles and max over samples"
+    runs = [latencies(range(1000, 90_000, 1000), run=str(n), order=n) for n in range(2)]
+    assert said in report.plain(report.results_table(runs)).splitlines()
+    assert said not in report.plain(report.results_table(runs[:1]))
+
+
+def test_runs_without_a_number_are_a_title_and_their_reasons() -> None:
+    missing = ExcludedRun(
+        run="r9",
+        host="homer",
+        playbook="loopback-throughput",
+        params=(("load", "busy"), ("streams", "1")),
+        outcome=Outcome.INFRA_FAILED,
+        reason="no contact for 1 h",
+    )
+    assert report.plain(report.results_table([], [missing])).splitlines() == [
+        "loopback-throughput: no run gave a number",
+        "streams=1",
+        "",
+        "",
+        "left out, homer load=busy: 1 run infra-failed: no contact for 1 h",
+    ]
+
+
+def test_unit_one_is_not_printed() -> None:
+    text = report.plain(report.results_table([value(unit="1")]))
+    assert text.startswith("loopback-throughput: throughput, higher is better\n")
 
 
 def test_latency_table_shows_percentiles_or_says_that_n_does_not_reach_them() -> None:
