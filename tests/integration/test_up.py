@@ -69,26 +69,26 @@ def of_state(state: Path) -> list[str]:
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def runtime() -> Iterator[Path]:
+    """A folder for sockets, whose path is short."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def started(tmp_path: Path, runtime: Path) -> Iterator[subprocess.Popen[str]]:
     """``up`` in a process of its own, on ``tmp_path / state``."""
     with subprocess.Popen(
         (sys.executable, "-c", UP, str(tmp_path / "state")),
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "XDG_RUNTIME_DIR": str(short_folder(tmp_path))},
+        env={**os.environ, "XDG_RUNTIME_DIR": str(runtime)},
     ) as running:
         assert running.stdout is not None
         assert running.stdout.readline().startswith("http://127.0.0.1:")
         yield running
         running.kill()
     wait_for(lambda: of_state(tmp_path / "state") == [], "nothing is left running")
-
-
-def short_folder(tmp_path: Path) -> Path:
-    # the path of a socket has to be short
-    link = Path(tempfile.gettempdir()) / f"up-{os.getpid()}-{tmp_path.name[-6:]}"
-    link.mkdir(mode=0o700, exist_ok=True)
-    return link
 
 
 def test_lab_answers_those_who_know_the_token(lab: Lab) -> None:
@@ -132,14 +132,14 @@ def test_a_second_lab_on_the_same_state_is_refused_by_the_first_ones_pid(lab: La
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_lab_and_nothing_is_left(
-    started: subprocess.Popen[str], tmp_path: Path, number: signal.Signals
+    started: subprocess.Popen[str], tmp_path: Path, runtime: Path, number: signal.Signals
 ) -> None:
     started.send_signal(number)
 
     assert started.wait(PATIENCE) == 0
     assert of_state(tmp_path / "state") == []
     assert not (tmp_path / "state" / "api.json").exists()
-    assert list(short_folder(tmp_path).iterdir()) == []
+    assert list(runtime.iterdir()) == []
 
 
 def test_nothing_outlives_a_killed_lab_and_the_next_one_starts(
