@@ -52,7 +52,8 @@ def _run(row: Row[Any]) -> Run:
     return Run(**values)
 
 
-def _run_values(run: Run) -> dict[str, Any]:
+def run_values(run: Run) -> dict[str, Any]:
+    """The columns of a run."""
     values = {field.name: getattr(run, field.name) for field in dataclasses.fields(run)}
     ending = values.pop("ending")
     values["outcome"] = str(ending.outcome) if ending else None
@@ -69,7 +70,7 @@ def insert_job(db: Connection, job: Job, runs: Sequence[Run]) -> None:
     """Remember a job with all its runs."""
     db.execute(tables.job.insert().values(_job_values(job)))
     if runs:
-        db.execute(tables.run.insert(), [_run_values(run) for run in runs])
+        db.execute(tables.run.insert(), [run_values(run) for run in runs])
 
 
 def find_job(db: Connection, prefix: str) -> tuple[Job, ...]:
@@ -163,7 +164,7 @@ def last_end(db: Connection, host: str) -> dict[str, float]:
 def change(db: Connection, before: Run, after: Run) -> bool:
     """Write a run's new row if nobody changed it since it was read."""
     column = tables.run.c
-    values = _run_values(dataclasses.replace(after, rev=before.rev + 1))
+    values = run_values(dataclasses.replace(after, rev=before.rev + 1))
     done = db.execute(
         update(tables.run).where(column.id == before.id, column.rev == before.rev).values(values)
     )
