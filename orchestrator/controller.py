@@ -220,8 +220,8 @@ class Controller:
                 continue
             if host.state is not HostState.READY or run.cancel or run.next_at > now:
                 continue
-            rested = ends[run.host].get(run.job, 0.0) + job.pause_s
-            if rested > now.timestamp():
+            ended = ends[run.host].get(run.job)
+            if ended is not None and ended + job.pause_s > now.timestamp():
                 continue
             try:
                 after = self._lease(run, job, host, now)

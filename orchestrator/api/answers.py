@@ -50,7 +50,9 @@ def install(app: FastAPI) -> None:
 
 
 def _error(status: int, code: str, message: str) -> Response:
-    return JSONResponse({"error": {"code": code, "message": message}}, status_code=status)
+    # what was asked may hold lone surrogates, which no answer can
+    sayable = message.encode("utf-8", "backslashreplace").decode()
+    return JSONResponse({"error": {"code": code, "message": sayable}}, status_code=status)
 
 
 def _of_route(request: Request, error: HTTPException) -> str:

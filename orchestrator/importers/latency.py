@@ -124,9 +124,14 @@ def _system(text: Text, begin: int, head: re.Match[str]) -> _System:
         raise errors.ImportRefused(
             f"{text.where(head.start())}: {printed!r} is no number of samples"
         )
+    samples = int(re.sub(r"\D", "", printed))
+    if not 0 < samples < 2**53:
+        raise errors.ImportRefused(
+            f"{text.where(head.start())}: {printed!r} samples cannot have been measured"
+        )
     return _System(
         load=head["load"].strip().lower(),
-        samples=int(re.sub(r"\D", "", printed)),
+        samples=samples,
         start=head.start(),
         kernel=_kernel(text, begin, head.start()),
     )

@@ -20,7 +20,6 @@ from orchestrator.service.catalogue import Entry, read_entry
 from orchestrator.service.context import Context
 from orchestrator.store import hosts, results, runs
 
-
 #: bytes of a compiled script; it travels in one message
 MAX_SCRIPT = 160 * 1024
 
@@ -38,7 +37,7 @@ class JobOrder(BaseModel):
     params: dict[str, str] = Field(default_factory=dict)
     repeats: int | None = Field(default=None, ge=1, le=5000)
     warmups: int | None = Field(default=None, ge=0, le=5000)
-    pause_s: FiniteFloat | None = Field(default=None, ge=0)
+    pause_s: FiniteFloat | None = Field(default=None, ge=0, le=86400)
     noise: NoisePolicy = NoisePolicy.REFUSE
     priority: int = Field(default=50, ge=0, le=100)
     user: str = Field(default="", max_length=100)

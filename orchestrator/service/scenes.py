@@ -69,8 +69,9 @@ def file_probe(db: Connection, host: Host, evidence: messages.Evidence, now: dat
     """
     if evidence.status in (Status.CLEAN, Status.BUSY) and evidence.scene is not None:
         take_in(db, host.spec, host.host_keys, evidence.scene, now)
-        if evidence.status is Status.CLEAN and host.state is HostState.QUARANTINED:
-            # it shows the pinned key, and nobody holds its lock: what it was quarantined for is over
+        free = evidence.status is Status.CLEAN or (evidence.owner or "").startswith(evidence.lab)
+        if free and host.state is HostState.QUARANTINED:
+            # it shows the pinned key, and its lock is free or ours: what was wrong is over
             runs.record_event(db, now, "release", "a probe found it in order", host=host.name)
             hosts.update_host(db, host.name, state=HostState.READY, sentence="")
     elif evidence.status is Status.HOSTKEY:

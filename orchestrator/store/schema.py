@@ -32,10 +32,10 @@ def prepare(url: str) -> None:
 
     Raises: StoreTooNew if a newer benchrack wrote it; StoreReadOnly; StoreError.
     """
+    store = Store(url)
     _check_writable(url)
     config = _alembic(url)
     script = ScriptDirectory.from_config(config)
-    store = Store(url)
     try:
         with store.reading() as db:
             found = MigrationContext.configure(db).get_current_revision()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, select
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from orchestrator.contract import errors
@@ -72,7 +72,11 @@ def translated() -> Iterator[None]:
 
 
 def _engine(url: str) -> Engine:
-    if make_url(url).get_backend_name() != "sqlite":
+    try:
+        backend = make_url(url).get_backend_name()
+    except ArgumentError as error:
+        raise errors.SettingsError(f"BENCHRACK_DATABASE_URL: {url!r} is not a URL") from error
+    if backend != "sqlite":
         raise errors.SettingsError(f"store {url!r}: this version keeps its state in SQLite")
     engine = create_engine(url, poolclass=QueuePool, pool_size=8, max_overflow=16)
 

@@ -201,11 +201,15 @@ def test_host_is_ready_again_once_what_was_left_is_proved_gone(kit: Kit) -> None
 
 
 @pytest.mark.parametrize(
-    ("status", "state"),
-    [(Status.CLEAN, HostState.READY), (Status.BUSY, HostState.QUARANTINED)],
+    ("status", "owner", "state"),
+    [
+        (Status.CLEAN, None, HostState.READY),
+        (Status.BUSY, "own", HostState.READY),
+        (Status.BUSY, "unreadable", HostState.QUARANTINED),
+    ],
 )
-def test_quarantine_ends_when_a_probe_finds_the_pinned_key_and_no_lock(
-    kit: Kit, status: Status, state: HostState
+def test_quarantine_ends_when_a_probe_finds_the_pinned_key_and_no_foreign_lock(
+    kit: Kit, status: Status, owner: str | None, state: HostState
 ) -> None:
     run = kit.run("h1", RunState.LEASED)
     kit.say(run, Status.HOSTKEY, op=OperationName.START, commanded=False, detail="another key")
@@ -216,6 +220,7 @@ def test_quarantine_ends_when_a_probe_finds_the_pinned_key_and_no_lock(
     kit.say(
         run, status, op=OperationName.PROBE, operation=errand.id, run=None, attempt=0, fence=0,
         scene=labkit.scene(),
+        owner=f"{kit.context.lab}.{run.id}.1.5.b" if owner == "own" else owner,
     )  # fmt: skip
     assert kit.host("h1").state is state
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,8 +20,7 @@ from orchestrator.store import hosts, runs, tables
 from tests.integration import labkit
 from tests.integration.labkit import NOW, Kit
 
-#: nobody listens there: what is sent is lost, as a broker may lose anything
-NOWHERE = "redis+socket:///nonexistent/broker.sock"
+Make = Callable[[Kit], Controller]
 
 
 @pytest.fixture
@@ -32,12 +31,17 @@ def kit(tmp_path: Path) -> Iterator[Kit]:
     made.context.store.close()
 
 
-def controller(kit: Kit) -> Controller:
-    app = contract_broker.make_app(NOWHERE, role="test", sites=("main",))
-    return Controller(kit.context, app, Ed25519PrivateKey.generate())
+@pytest.fixture
+def controller(broker: str) -> Make:
+    """Controllers on a broker that no worker listens to: what is sent gets no answer."""
+    key = Ed25519PrivateKey.generate()
+    app = contract_broker.make_app(broker, role="test", sites=("main",))
+    return lambda kit: Controller(kit.context, app, key)
 
 
-def test_waiting_run_is_leased_and_its_start_is_written_down_before_it_is_sent(kit: Kit) -> None:
+def test_waiting_run_is_leased_and_its_start_is_written_down_before_it_is_sent(
+    kit: Kit, controller: Make
+) -> None:
     run = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0)
     controller(kit).turn()
     after = kit.now(run)
@@ -49,7 +53,9 @@ def test_waiting_run_is_leased_and_its_start_is_written_down_before_it_is_sent(k
     assert script.startswith(b"#!/bin/sh")
 
 
-def test_lost_start_is_sent_again_when_its_time_is_up_and_not_before(kit: Kit) -> None:
+def test_lost_start_is_sent_again_when_its_time_is_up_and_not_before(
+    kit: Kit, controller: Make
+) -> None:
     run = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0)
     control = controller(kit)
     control.turn()
@@ -61,7 +67,7 @@ def test_lost_start_is_sent_again_when_its_time_is_up_and_not_before(kit: Kit) -
     assert kit.now(run).sends == 2
 
 
-def test_one_machine_is_leased_once_by_many_controllers(kit: Kit) -> None:
+def test_one_machine_is_leased_once_by_many_controllers(kit: Kit, controller: Make) -> None:
     waiting = [kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0) for _ in range(4)]
     threads = [threading.Thread(target=controller(kit).turn) for _ in range(4)]
     for thread in threads:
@@ -73,14 +79,16 @@ def test_one_machine_is_leased_once_by_many_controllers(kit: Kit) -> None:
     assert states.count(RunState.QUEUED) == 3
 
 
-def test_two_names_of_one_machine_share_its_lease(kit: Kit) -> None:
+def test_two_names_of_one_machine_share_its_lease(kit: Kit, controller: Make) -> None:
     kit.enrol("h2")
     both = [kit.run(name, RunState.QUEUED, attempt=0, fence=0, sends=0) for name in ("h1", "h2")]
     controller(kit).turn()
     assert [kit.now(run).state for run in both] == [RunState.LEASED, RunState.QUEUED]
 
 
-def test_run_whose_playbook_cannot_be_read_ends_and_the_next_goes_on(kit: Kit) -> None:
+def test_run_whose_playbook_cannot_be_read_ends_and_the_next_goes_on(
+    kit: Kit, controller: Make
+) -> None:
     bad = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0)
     with kit.context.store.writing() as db:
         db.execute(tables.job.update().values(source="playbook: 99\n"))
@@ -93,7 +101,7 @@ def test_run_whose_playbook_cannot_be_read_ends_and_the_next_goes_on(kit: Kit) -
     assert kit.now(good).state is RunState.LEASED
 
 
-def test_host_that_is_being_probed_gets_no_run(kit: Kit) -> None:
+def test_host_that_is_being_probed_gets_no_run(kit: Kit, controller: Make) -> None:
     run = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0)
     with kit.context.store.writing() as db:
         scenes.order_probe(db, kit.host("h1"), NOW)
@@ -104,7 +112,7 @@ def test_host_that_is_being_probed_gets_no_run(kit: Kit) -> None:
 @pytest.mark.parametrize(
     "state", [HostState.QUARANTINED, HostState.NEEDS_CARE, HostState.MAINTENANCE]
 )
-def test_host_that_is_not_ready_gets_no_run(kit: Kit, state: HostState) -> None:
+def test_host_that_is_not_ready_gets_no_run(kit: Kit, controller: Make, state: HostState) -> None:
     run = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0)
     with kit.context.store.writing() as db:
         hosts.update_host(db, "h1", state=state)
@@ -112,7 +120,15 @@ def test_host_that_is_not_ready_gets_no_run(kit: Kit, state: HostState) -> None:
     assert kit.now(run).state is RunState.QUEUED
 
 
-def test_pause_of_a_job_is_kept_between_its_runs(kit: Kit) -> None:
+def test_first_run_of_a_job_does_not_wait_for_its_pause(kit: Kit, controller: Make) -> None:
+    run = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0)
+    with kit.context.store.writing() as db:
+        db.execute(tables.job.update().values(pause_s=1e300))
+    controller(kit).turn()
+    assert kit.now(run).state is RunState.LEASED
+
+
+def test_pause_of_a_job_is_kept_between_its_runs(kit: Kit, controller: Make) -> None:
     run = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0)
     with kit.context.store.writing() as db:
         db.execute(tables.job.update().values(pause_s=10.0))
@@ -125,7 +141,7 @@ def test_pause_of_a_job_is_kept_between_its_runs(kit: Kit) -> None:
     assert kit.now(run).state is RunState.LEASED
 
 
-def test_cancelled_run_that_waits_ends_without_a_lease(kit: Kit) -> None:
+def test_cancelled_run_that_waits_ends_without_a_lease(kit: Kit, controller: Make) -> None:
     run = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0, cancel=True)
     controller(kit).turn()
     ending = Ending(outcome=Outcome.CANCELLED, reason="cancelled before it was started")
