@@ -13,6 +13,8 @@ RESEND_FIRST = 15.0
 RESEND_MOST = 300.0
 #: seconds by which attending may exceed the expected time before the operation is sent again
 ATTEND_GRACE = 12.0
+#: seconds after attending must have ended before a start is sent again
+ATTEND_OVER = 5.0
 #: runs that are expected to end within this many seconds are attended
 ATTEND = 10.0
 #: seconds that a run may go on after its host should have stopped it
@@ -50,9 +52,8 @@ def sent(run: Run, op: OperationName, now: datetime, jitter: float) -> Run:
 
     ``jitter`` is a random number in 0..1, so that a lab does not resend in step.
     """
-    first = RESEND_FIRST
-    if op is OperationName.START:
-        first += attend_s(run)
+    attending = attend_s(run) if op is OperationName.START else 0.0
+    first = attending + ATTEND_OVER if attending else RESEND_FIRST
     wait = min(first * 1.5**run.tries, RESEND_MOST) * (1 + 0.1 * jitter)
     return replace(
         run,
