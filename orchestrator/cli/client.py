@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,9 +34,13 @@ class _Answer:
 class Client:
     """The API of the lab that the settings and the environment name."""
 
-    def __init__(self, settings: Settings, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self, settings: Settings, environ: Mapping[str, str] = os.environ, *, named: bool = False
+    ) -> None:
+        """``named``: the operator gave the state folder, and is told to give it again."""
         self._settings = settings
         self._environ = environ
+        self._named = named
 
     def get(self, path: str, **query: Any) -> Any:
         """What the API shows at a path.
@@ -150,9 +155,9 @@ class Client:
     def _nobody(self) -> errors.ApiError:
         if self._environ.get(URL):
             return errors.ApiError(f"no lab answers at {self._environ[URL]} ({URL})")
-        return errors.ApiError(
-            f"no lab is running on {self._settings.state}; start one with: benchrack up"
-        )
+        state = self._settings.state
+        again = f" --state {shlex.quote(str(state))}" if self._named else ""
+        return errors.ApiError(f"no lab is running on {state}; start one with: benchrack up{again}")
 
     def _json(self, answer: _Answer) -> Any:
         try:

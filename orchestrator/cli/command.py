@@ -19,15 +19,22 @@ import typer
 from orchestrator.cli.client import Client
 from orchestrator.cli.screen import Screen
 from orchestrator.contract import errors
-from orchestrator.settings import Settings
+from orchestrator.settings import STATE, Settings
 
 P = ParamSpec("P")
 
 Json = Annotated[bool, typer.Option("--json", help="Print what the API answers, as JSON.")]
-Plain = Annotated[bool, typer.Option("--plain", help="Print ASCII of at most 76 columns.")]
+Plain = Annotated[
+    bool, typer.Option("--plain", help="Print ASCII of at most 76 columns, as is done into a pipe.")
+]
 State = Annotated[
     Path | None,
-    typer.Option("--state", metavar="DIR", help="State folder of the lab.", show_default=False),
+    typer.Option(
+        "--state",
+        metavar="DIR",
+        help="State folder of the lab. [default: $BENCHRACK_STATE, else one in your home]",
+        show_default=False,
+    ),
 ]
 
 _CONTEXT: Final = "ctx"
@@ -55,7 +62,8 @@ class Desk:
     @cached_property
     def lab(self) -> Client:
         """The API of the lab; nothing is connected to before it is asked."""
-        return Client(self.settings, self.environ)
+        named = self.state is not None or STATE in self.environ
+        return Client(self.settings, self.environ, named=named)
 
     def given(self, *, json: bool, plain: bool, state: Path | None) -> Desk:
         """The desk with what an option says about it."""

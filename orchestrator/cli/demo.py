@@ -16,6 +16,7 @@ import typer
 from orchestrator.cli import files, results, wait
 from orchestrator.cli.command import Desk
 from orchestrator.cli.job import all_finished
+from orchestrator.cli.text import count
 from orchestrator.contract import errors
 
 REPEATS: Final = 3
@@ -59,6 +60,7 @@ def perform(desk: Desk, places: Sequence[Place], mails: Mapping[str, bytes], *, 
     _import(desk, mails)
     _say_what_next(desk)
     if not all(map(all_finished, ended)):
+        desk.screen.say(_unfinished(ended))
         raise typer.Exit(1)
 
 
@@ -142,6 +144,12 @@ def _cancel(desk: Desk, jobs: Sequence[Job]) -> None:
         time.sleep(_LOOK_S)
 
 
+def _unfinished(jobs: Sequence[Job]) -> str:
+    total = sum(job["total"] for job in jobs)
+    left = total - sum(job["outcomes"].get("finished", 0) for job in jobs)
+    return f"{left} of {count(total, 'run')} did not finish (see left out above)"
+
+
 def _say_what_next(desk: Desk) -> None:
     command = shlex.quote(_shown(Path(sys.argv[0])))
     state = shlex.quote(str(desk.settings.state))
@@ -149,9 +157,15 @@ def _say_what_next(desk: Desk) -> None:
         "\n".join(
             (
                 "",
-                f"What the lab knows stays in {desk.settings.state}. Look at it again with",
+                f"What the lab knows stays in {desk.settings.state}.",
+                "See it again, with the lab in one terminal:",
                 f"  {command} up --state {state}",
-                "or queue runs on hosts of your own:",
+                "and in another:",
+                f"  {command} results --state {state}",
+                "Print the mails back:",
+                f"  {command} results loopback-throughput --host {IMPORTED} --format mail "
+                f"--state {state}",
+                "Queue runs on hosts of your own:",
                 f"  {command} up &",
                 f"  {command} host add NAME --address ADDRESS --user USER --key FILE",
                 f"  {command} submit sched-latency-idle --host NAME --wait",

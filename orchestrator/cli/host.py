@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,20 +10,20 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli import keyring
+from orchestrator.cli import keyring, text
 from orchestrator.cli.command import Desk, command, noun
 from orchestrator.cli.sheet import Cell, Column, Sheet, Tone, sentence
-from orchestrator.cli.text import count
 from orchestrator.contract import errors
 from orchestrator.contract.domain import Exclusive
 
 app = noun("host", "Hosts: the machines under test.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the host.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the host.")]
 
 EMPTY = (
     "no hosts yet; add one with: benchrack host add NAME --address ADDRESS --user USER --key FILE"
 )
+_FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
 _TONES = {
     "ready": Tone.GOOD,
     "busy": Tone.BUSY,
@@ -36,47 +37,82 @@ _TONES = {
 @command(app, "add")
 def add(
     desk: Desk,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the lab will call it.")],
-    address: Annotated[str, typer.Option(metavar="ADDRESS[:PORT]", help="Where SSH reaches it.")],
-    user: Annotated[str, typer.Option(help="Whom to log in as.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="What the lab will call it: small letters, digits and -."
+        ),
+    ],
+    address: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS[:PORT]", help="Where SSH reaches it: a name or an IP address."
+        ),
+    ],
+    user: Annotated[str, typer.Option(help="Login name on the host.")],
     key: Annotated[
         str,
-        typer.Option(metavar="FILE|NAME", help="Private SSH key: a file, or one of the site's."),
+        typer.Option(
+            metavar="FILE|NAME",
+            help="Private SSH key: a file, which is copied; or the name of one that the site has.",
+        ),
     ],
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Of SSH; 22 if not given.")
+        int | None, typer.Option(min=1, max=65535, help="Port of the SSH server. [default: 22]")
     ] = None,
     fingerprint: Annotated[
-        str | None, typer.Option(metavar="SHA256:...", help="Of the host key that you trust.")
+        str | None,
+        typer.Option(
+            metavar="SHA256:...",
+            help="Fingerprint of the host key that you trust. [default: shown and asked for]",
+        ),
     ] = None,
-    site: Annotated[str | None, typer.Option(help="Whose workers reach it.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="To select by; may be repeated.")] = None,
+    site: Annotated[
+        str | None, typer.Option(help="Site whose workers reach it. [default: that of the lab]")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Word or key=value to select it by; may be repeated.")
+    ] = None,
     exclusive: Annotated[
-        Exclusive, typer.Option(help="What a run keeps to itself.")
+        Exclusive, typer.Option(help="What a run has to itself; host is for simulated hosts only.")
     ] = Exclusive.MACHINE,
-    base: Annotated[str | None, typer.Option(metavar="DIR", help="Its folder for runs.")] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Folder on the host for its runs. [default: chosen by the host]"
+        ),
+    ] = None,
 ) -> None:
     """Enrol a host: look at its host key, log in, read what it is."""
     where, port = _address(address, port)
     found = keyring.find(desk.settings, site=site, host=name, given=key)
     if fingerprint is None:
         fingerprint = _trusted(desk, where, port, site)
-    with keyring.lent(found):
-        host = desk.lab.post(
-            "hosts",
-            {
-                "name": name,
-                "address": where,
-                "port": port,
-                "user": user,
-                "key": found.name,
-                "fingerprint": fingerprint,
-                "site": site,
-                "base": base,
-                "exclusive": str(exclusive),
-                "tags": tag or [],
-            },
+    elif not _FINGERPRINT.fullmatch(fingerprint):
+        raise errors.InventoryError(
+            f"--fingerprint {fingerprint}: a fingerprint looks like SHA256: and 43 characters; "
+            "leave the option out to be shown those of the host"
         )
+    order = {
+        "name": name,
+        "address": where,
+        "port": port,
+        "user": user,
+        "key": found.name,
+        "fingerprint": fingerprint,
+        "site": site,
+        "base": base,
+        "exclusive": str(exclusive),
+        "tags": tag or [],
+    }
+    try:
+        with keyring.lent(found):
+            host = desk.lab.post("hosts", order)
+    except errors.KeyRefused as error:
+        raise errors.KeyRefused(
+            f"{where}:{port} refuses the key {key} for user {user}: put its public half into "
+            f"~/.ssh/authorized_keys of {user} on that host"
+        ) from error
     desk.screen.show(host, host_sheet(host))
 
 
@@ -108,9 +144,11 @@ def hosts_sheet(hosts: Sequence[Mapping[str, Any]]) -> Sheet:
     columns = (
         Column("HOST", tuple(Cell(host["name"], Tone.NAME) for host in hosts)),
         Column("STATE", tuple(map(_short_state, hosts))),
-        Column("KERNEL", tuple(Cell(host["kernel"] or "?") for host in hosts)),
-        Column("ADDRESS", tuple(Cell(_place(host)) for host in hosts)),
-        Column("TAGS", tuple(Cell(" ".join(host["tags"])) for host in hosts)),
+        Column("KERNEL", tuple(Cell(host["kernel"] or "?") for host in hosts), wrap=True),
+        Column("CPUS", tuple(Cell(str(host["cpus"] or "?")) for host in hosts), right=True),
+        Column("MEMORY", tuple(Cell(_memory(host, "?")) for host in hosts), right=True),
+        Column("ADDRESS", tuple(Cell(_place(host)) for host in hosts), wrap=True),
+        Column("TAGS", tuple(Cell(" ".join(host["tags"])) for host in hosts), wrap=True),
     )
     troubles = tuple(
         Cell(f"{host['name']}: {host['sentence']}", _state(host).tone)
@@ -122,7 +160,6 @@ def hosts_sheet(hosts: Sequence[Mapping[str, Any]]) -> Sheet:
 
 def host_sheet(host: Mapping[str, Any]) -> Sheet:
     """All that is known of a host."""
-    memory = host["memory_bytes"]
     pairs = (
         ("state", _state(host)),
         ("address", Cell(_place(host))),
@@ -132,7 +169,7 @@ def host_sheet(host: Mapping[str, Any]) -> Sheet:
         ("kernel", Cell(host["kernel"] or "not known")),
         ("boot", Cell(host["boot"] or "not known")),
         ("machine", Cell(_machine(host))),
-        ("memory", Cell(f"{memory / 2**20:,.0f} MiB" if memory else "not known")),
+        ("memory", Cell(_memory(host, "not known"))),
         ("exclusive", Cell(host["exclusive"])),
         ("tags", Cell(" ".join(host["tags"]) or "none")),
         ("tools", Cell(" ".join(host["tools"]) or "none")),
@@ -154,13 +191,17 @@ def _short_state(host: Mapping[str, Any]) -> Cell:
     return Cell(host["state"], _TONES.get(host["state"], Tone.WAIT))
 
 
+def _memory(host: Mapping[str, Any], unknown: str) -> str:
+    return text.memory(host["memory_bytes"]) if host["memory_bytes"] else unknown
+
+
 def _place(host: Mapping[str, Any]) -> str:
     address = f"[{host['address']}]" if ":" in host["address"] else host["address"]
     return f"{address}:{host['port']}"
 
 
 def _machine(host: Mapping[str, Any]) -> str:
-    parts = [host["arch"], count(host["cpus"], "CPU") if host["cpus"] else None]
+    parts = [host["arch"], text.count(host["cpus"], "CPU") if host["cpus"] else None]
     return ", ".join(part for part in parts if part) or "not known"
 
 

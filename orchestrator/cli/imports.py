@@ -19,9 +19,15 @@ app = noun("import", "Imports: results from elsewhere.")
 @command(app, "mail")
 def mail(
     desk: Desk,
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="The mail, headers and all.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|-", help="File with the mail, headers and all; - is standard input."
+        ),
+    ],
     host: Annotated[
-        str | None, typer.Option(help="What to call the host it was measured on.")
+        str | None,
+        typer.Option(help="What to call the host that it was measured on. [default: imported]"),
     ] = None,
 ) -> None:
     """Take in the tables of a mail, all of them or none."""

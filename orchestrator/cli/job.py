@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -23,13 +24,26 @@ _TONES = {
     "cancelled": Tone.FAINT,
 }
 
-Ident = Annotated[str, typer.Argument(metavar="ID", help="Its id, or how that begins.")]
+#: what the states of runs are called where they are counted
+_WORDS = {
+    "leased": "running",
+    "booting": "running",
+    "fetching": "ending",
+    "stored": "ending",
+    "killing": "ending",
+    "reaping": "ending",
+}
+_SHOWN = ("running", "ending", "queued")
+
+Ident = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the first letters of it.")]
 
 
 @command(app, "list")
 def list_jobs(
     desk: Desk,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option(min=1, max=1000, help="How many jobs are listed at most.")
+    ] = 20,
 ) -> None:
     """List the newest jobs."""
     jobs = desk.lab.get("jobs", limit=limit)
@@ -59,7 +73,10 @@ def all_finished(job: Mapping[str, Any]) -> bool:
 def progress(job: Mapping[str, Any]) -> str:
     """How far a job is, in words."""
     parts = [f"{job['done']} of {text.count(job['total'], 'run')} ended"]
-    parts += [f"{number} {state}" for state, number in job["states"].items() if state != "ended"]
+    under_way: Counter[str] = Counter()
+    for state, number in job["states"].items():
+        under_way[_WORDS.get(state, state)] += number
+    parts += [f"{under_way[word]} {word}" for word in _SHOWN if under_way[word]]
     parts += [f"{number} {kind}" for kind, number in job["outcomes"].items() if kind != "finished"]
     return ", ".join(parts)
 
@@ -90,11 +107,16 @@ def runs_sheet(runs: Sequence[Mapping[str, Any]]) -> Sheet:
         columns=(
             Column("RUN", tuple(Cell(run["short_id"], Tone.NAME) for run in runs)),
             Column("HOST", tuple(Cell(run["host"]) for run in runs)),
-            Column("REPEAT", tuple(Cell(str(run["repeat"])) for run in runs), right=True),
+            Column("REPEAT", tuple(Cell(repeat(run)) for run in runs), right=True),
             Column("STATE", tuple(map(run_state, runs))),
             Column("RESULT", tuple(Cell(_headline(run)) for run in runs)),
         )
     )
+
+
+def repeat(run: Mapping[str, Any]) -> str:
+    """Which of its repeats a run is; warm-ups are counted by themselves."""
+    return f"warm-up {run['repeat']}" if run["warmup"] else str(run["repeat"])
 
 
 def run_state(run: Mapping[str, Any]) -> Cell:
@@ -107,7 +129,7 @@ def run_state(run: Mapping[str, Any]) -> Cell:
 def _headline(run: Mapping[str, Any]) -> str:
     """What a run gave in short: its primary metrics, or why there are none."""
     found = [
-        f"{one['name']} {one['value']:.6g} {one['unit']}"
+        f"{one['name']} {one['value']:.6g} {text.unit(one['unit'])}".rstrip()
         for one in run["measurements"]
         if one["primary"]
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from orchestrator.cli.sheet import Column, Sheet
@@ -13,6 +14,8 @@ WIDTH: Final = 76
 _GAP: Final = "  "
 #: a last column that has to be wrapped keeps this width
 _LAST_WIDTH: Final = 24
+#: and any other that may be wrapped, this one
+_WRAPPED: Final = 10
 
 
 def document(sheets: Iterable[Sheet]) -> str:
@@ -29,6 +32,17 @@ def render(sheet: Sheet) -> str:
         [line for cell in sheet.sentences for line in _wrap(cell.text)],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def wrapped(text: str) -> list[str]:
+    """The lines of a sentence; a word that is wider than a line stays whole, to be copied."""
+    return textwrap.wrap(
+        _ascii(text),
+        WIDTH,
+        subsequent_indent=_GAP,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def _ascii(text: str) -> str:
@@ -58,18 +72,36 @@ def _columns(columns: Sequence[Column]) -> list[str]:
     """Rows beside each other where they fit, the last cell wrapped; otherwise one block a row."""
     if not columns:
         return []
-    *widths, last = [_width(column) for column in columns]
-    room = WIDTH - sum(widths) - len(_GAP) * len(widths)
-    if room < min(last, _LAST_WIDTH):
+    widths = _widths(columns)
+    if sum(widths) + len(_GAP) * (len(widths) - 1) > WIDTH:
         return _blocks(columns)
-    widths.append(min(last, room))
     lines = [_line([column.header for column in columns], columns, widths)]
     for cells in zip(*(column.cells for column in columns), strict=True):
-        *texts, final = [_ascii(cell.text) for cell in cells]
-        first, *rest = textwrap.wrap(final, widths[-1], break_on_hyphens=False) or [""]
-        lines.append(_line([*texts, first], columns, widths))
-        lines += [_line([*[""] * len(texts), part], columns, widths) for part in rest]
+        parts = [
+            textwrap.wrap(_ascii(cell.text), width, break_on_hyphens=False)
+            for cell, width in zip(cells, widths, strict=True)
+        ]
+        rows = list(zip_longest(*parts, fillvalue="")) or [("",) * len(widths)]
+        lines += [_line(row, columns, widths) for row in rows]
     return lines
+
+
+def _widths(columns: Sequence[Column]) -> list[int]:
+    """Widths within a line if that can be: the last gives way first, then the widest."""
+    widths = [_width(column) for column in columns]
+    least = [
+        min(width, _WRAPPED if column.wrap else width)
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    least[-1] = min(least[-1], _LAST_WIDTH)
+    last = len(widths) - 1
+    while sum(widths) + len(_GAP) * (len(widths) - 1) > WIDTH:
+        spare = [width - low for width, low in zip(widths, least, strict=True)]
+        if not any(spare):
+            break
+        able = [place for place, left in enumerate(spare) if left]
+        widths[last if spare[last] else max(able, key=lambda place: widths[place])] -= 1
+    return widths
 
 
 def _width(column: Column) -> int:

@@ -12,7 +12,7 @@ from orchestrator.cli import local
 from orchestrator.cli.command import Desk, command, noun
 from orchestrator.cli.keyring import segment
 from orchestrator.cli.sheet import Cell, Column, Sheet, Tone, sentence
-from orchestrator.cli.text import count
+from orchestrator.cli.text import count, span, unit
 
 app = noun("playbook", "Playbooks: what can be executed.")
 
@@ -27,8 +27,8 @@ def list_playbooks(desk: Desk) -> None:
 @command(app, "show")
 def show(
     desk: Desk,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the playbook.")],
-    source: Annotated[bool, typer.Option("--source", help="Print its text instead.")] = False,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the playbook.")],
+    source: Annotated[bool, typer.Option("--source", help="Print its YAML text instead.")] = False,
 ) -> None:
     """Show a playbook: what it measures, and what can be set."""
     path = f"playbooks/{segment(name)}"
@@ -42,7 +42,9 @@ def show(
 @command(app, "check")
 def check(
     desk: Desk,
-    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A playbook, or many.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE|DIR", help="A playbook, or a folder of them.")
+    ],
 ) -> None:
     """Check playbooks without a lab; says file, line and column of what is wrong."""
     checked = local.check_playbooks(path)
@@ -80,6 +82,7 @@ def playbook_sheets(playbook: Mapping[str, Any]) -> tuple[Sheet, ...]:
             ("title", Cell(playbook["title"])),
             ("kind", Cell(playbook["kind"])),
             ("tags", Cell(" ".join(playbook["tags"]) or "none")),
+            ("repeats", Cell(_repeats(playbook))),
             ("file", Cell(playbook["source_path"])),
         ),
         sentences=(Cell(playbook["notes"]),) if playbook["notes"] else (),
@@ -90,6 +93,15 @@ def playbook_sheets(playbook: Mapping[str, Any]) -> tuple[Sheet, ...]:
     if playbook["metrics"]:
         sheets.append(_metrics_sheet(playbook["metrics"]))
     return tuple(sheets)
+
+
+def _repeats(playbook: Mapping[str, Any]) -> str:
+    parts = [f"{playbook['repeats']} on each host"]
+    if playbook["warmups"]:
+        parts.append(f"{count(playbook['warmups'], 'warm-up')} before them")
+    if playbook["pause_s"]:
+        parts.append(f"{playbook['pause_s']:g} s between two runs")
+    return ", ".join(parts)
 
 
 def _params_sheet(params: Sequence[Mapping[str, Any]]) -> Sheet:
@@ -116,7 +128,8 @@ def _metrics_sheet(metrics: Sequence[Mapping[str, Any]]) -> Sheet:
                     for metric in metrics
                 ),
             ),
-            Column("UNIT", tuple(Cell(metric["unit"]) for metric in metrics)),
+            Column("UNIT", tuple(Cell(unit(metric["unit"])) for metric in metrics)),
+            Column("ALLOWED", tuple(Cell(span(metric["valid"]) or "any") for metric in metrics)),
             Column("BETTER", tuple(Cell(metric["better"]) for metric in metrics)),
         ),
     )

@@ -14,15 +14,18 @@ from orchestrator.cli.command import Desk, command
 from orchestrator.cli.screen import Screen
 from orchestrator.cli.sheet import sentence
 from orchestrator.cli.text import count
+from orchestrator.contract import errors
 
 EMPTY = "no results yet; make some with: benchrack submit PLAYBOOK --host HOST --wait"
 
 Playbook = Annotated[
     str | None, typer.Argument(metavar="PLAYBOOK", help="Only results of this playbook.")
 ]
-Metric = Annotated[str | None, typer.Option(help="Only this metric.")]
-Hosts = Annotated[list[str] | None, typer.Option("--host", help="Only of this host; repeatable.")]
-Job = Annotated[str | None, typer.Option(metavar="ID", help="Only of this job.")]
+Metric = Annotated[str | None, typer.Option(metavar="NAME", help="Only this metric.")]
+Hosts = Annotated[
+    list[str] | None, typer.Option("--host", help="Only results of this host; may be repeated.")
+]
+Job = Annotated[str | None, typer.Option(metavar="ID", help="Only results of this job.")]
 
 
 class Shown(StrEnum):
@@ -41,6 +44,14 @@ class Exported(StrEnum):
     MAIL = "mail"
 
 
+_SUFFIXES = {
+    ".csv": Exported.CSV,
+    ".txt": Exported.MAIL,
+    ".eml": Exported.MAIL,
+    ".mail": Exported.MAIL,
+}
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     command(app, "results")(results)
@@ -54,9 +65,11 @@ def results(
     host: Hosts = None,
     job: Job = None,
     every: Annotated[
-        bool, typer.Option("--all", help="All metrics, not only the primary.")
+        bool, typer.Option("--all", help="Show all metrics, not only the primary one.")
     ] = False,
-    form: Annotated[Shown, typer.Option("--format", help="How they are shown.")] = Shown.TABLE,
+    form: Annotated[
+        Shown, typer.Option("--format", help="Table, or text for a mail, or a row per run.")
+    ] = Shown.TABLE,
 ) -> None:
     """Show the results, a row per host and kernel."""
     query = {"playbook": playbook, "metric": metric, "host": host, "job": job}
@@ -76,7 +89,8 @@ def show_tables(desk: Desk, query: Mapping[str, Any], *, every: bool = False) ->
     if not every:
         tables = desk.lab.get("results", **query)
         shown = any(table["primary"] for table in tables)
-        others = dict.fromkeys(table["metric"] for table in tables if not table["primary"])
+        secondary = [table["metric"] for table in tables if not table["primary"]]
+        others = dict.fromkeys(filter(None, secondary))
         if shown and others:
             desk.screen.say(
                 f"also measured: {', '.join(others)}; see them with --all or --metric NAME"
@@ -92,20 +106,44 @@ def _show_text(screen: Screen, found: bytes) -> None:
 
 def export(
     desk: Desk,
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="Where to; - is the screen.")],
-    form: Annotated[Exported, typer.Option("--format", help="As what.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|-", help="File to write; - is standard output.")
+    ],
+    form: Annotated[
+        Exported | None,
+        typer.Option(
+            "--format", help="A row per run, a row per table row, or text. [default: by FILE's end]"
+        ),
+    ] = None,
     playbook: Annotated[str | None, typer.Option(help="Only results of this playbook.")] = None,
     metric: Metric = None,
     host: Hosts = None,
     job: Job = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Write the results to a file."""
+    """Write the results to a file: *.csv, or for a mail *.txt, *.eml or *.mail."""
+    form = form or _by_suffix(file)
+    path = Path(file)
+    if file != "-" and path.is_file() and not force:
+        raise errors.InputError(f"{path}: is there already; give --force to replace it")
     query = {"playbook": playbook, "metric": metric, "host": host, "job": job}
     data = desk.lab.get_bytes("export", format=str(form), **query)
     if file == "-":
         desk.screen.octets(data)
         return
-    path = Path(file)
     files.write(path, data)
     said = {"file": str(path.absolute()), "format": str(form), "bytes": len(data)}
     desk.screen.show(said, sentence(f"{path}: {count(len(data), 'byte')} written"))
+
+
+def _by_suffix(file: str) -> Exported:
+    """The format that the end of a file's name stands for.
+
+    Raises: InputError.
+    """
+    form = _SUFFIXES.get(Path(file).suffix.lower())
+    if form is None:
+        raise errors.InputError(
+            f"{file}: this name tells no format; give --format {', '.join(Exported)}"
+        )
+    return form

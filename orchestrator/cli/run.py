@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli.command import Desk, command, noun
-from orchestrator.cli.job import Ident, run_state
+from orchestrator.cli.job import Ident, repeat, run_state
 from orchestrator.cli.keyring import segment
 from orchestrator.cli.sheet import Cell, Column, Sheet, Tone, sentence
+from orchestrator.cli.text import unit
 
 app = noun("run", "Runs: one execution on one host each.")
 
@@ -27,7 +28,7 @@ def raw(
     desk: Desk,
     ident: Ident,
     stream: Annotated[
-        str | None, typer.Argument(metavar="STREAM", help="Without it, they are listed.")
+        str | None, typer.Argument(metavar="STREAM", help="Which one; without it, all are listed.")
     ] = None,
 ) -> None:
     """Print a stream of a run, byte for byte as the host left it."""
@@ -61,7 +62,7 @@ def run_sheets(run: Mapping[str, Any]) -> tuple[Sheet, ...]:
             ("host", Cell(run["host"])),
             ("kernel", Cell(run["kernel"] or "not known yet")),
             ("state", run_state(run)),
-            ("repeat", Cell(str(run["repeat"]))),
+            ("repeat", Cell(repeat(run))),
             ("attempt", Cell(str(run["attempt"]))),
         ),
         sentences=tuple(sentences),
@@ -75,7 +76,7 @@ def _measurements_sheet(found: Sequence[Mapping[str, Any]]) -> Sheet:
         columns=(
             Column("METRIC", tuple(Cell(m["name"], t) for m, t in zip(found, tones, strict=True))),
             Column("VALUE", tuple(Cell(f"{one['value']:.6g}") for one in found), right=True),
-            Column("UNIT", tuple(Cell(one["unit"]) for one in found)),
+            Column("UNIT", tuple(Cell(unit(one["unit"])) for one in found)),
             Column("SAMPLES", tuple(Cell(str(one["samples"] or "")) for one in found), right=True),
         )
     )

@@ -73,7 +73,10 @@ class Screen:
 
     def say(self, sentence: str) -> None:
         """Say something about what is going on; never mixed into the output."""
-        print(safe(sentence, ascii_only=self.plain), file=sys.stderr)
+        if self.lively:
+            print(safe(sentence), file=sys.stderr)
+        else:
+            print("\n".join(plain.wrapped(sentence)), file=sys.stderr)
 
     @cached_property
     def console(self) -> Console:

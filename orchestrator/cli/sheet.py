@@ -28,11 +28,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A header and a cell for each row."""
+    """A header and a cell for each row.
+
+    ``wrap``: a cell may go on below where there is no room; one of the last column always may.
+    """
 
     header: str
     cells: tuple[Cell, ...]
     right: bool = False
+    wrap: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,12 +38,12 @@ def status_sheets(lab: Mapping[str, Any]) -> tuple[Sheet, ...]:
 
 def _waiting_sheet(lab: Mapping[str, Any]) -> Sheet:
     waiting = lab["waiting"]
-    more = lab["queued"] - len(waiting)
+    more = lab["queued"] - sum(one["runs"] for one in waiting)
     return Sheet(
         columns=(
-            Column("WAITS", tuple(Cell(one["run"][:8], Tone.NAME) for one in waiting)),
-            Column("HOST", tuple(Cell(one["host"]) for one in waiting)),
-            Column("PLAYBOOK", tuple(Cell(one["playbook"]) for one in waiting)),
+            Column("WAITING", tuple(Cell(text.count(one["runs"], "run")) for one in waiting)),
+            Column("HOST", tuple(Cell(one["host"], Tone.NAME) for one in waiting)),
+            Column("PLAYBOOK", tuple(Cell(one["playbook"]) for one in waiting), wrap=True),
             Column("FOR", tuple(Cell(one["why"], Tone.WAIT) for one in waiting)),
         ),
         sentences=(Cell(f"and {more} more"),) if more > 0 else (),
@@ -51,13 +51,17 @@ def _waiting_sheet(lab: Mapping[str, Any]) -> Sheet:
 
 
 def _summary_sheet(lab: Mapping[str, Any]) -> Sheet:
-    numbers = ", ".join(f"{number} {what}" for what, number in lab["counts"].items() if number)
+    numbers = ", ".join(_counted(*one) for one in lab["counts"].items() if one[1])
     return Sheet(
         sentences=(
             Cell(f"{len(lab['running'])} running, {lab['queued']} queued; in all: {numbers}"),
             *(_site(site) for site in lab["sites"]),
         )
     )
+
+
+def _counted(what: str, number: int) -> str:
+    return text.count(number, what[:-1]) if what.endswith("s") else f"{number} {what}"
 
 
 def _site(site: Mapping[str, Any]) -> Cell:

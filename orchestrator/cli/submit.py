@@ -25,20 +25,51 @@ def register(app: typer.Typer) -> None:
 def submit(
     desk: Desk,
     playbook: Annotated[
-        str, typer.Argument(metavar="PLAYBOOK|FILE", help="Its name, or a file that holds it.")
+        str,
+        typer.Argument(metavar="PLAYBOOK|FILE", help="Its name, or a file *.yaml that holds it."),
     ],
-    host: Annotated[list[str] | None, typer.Option(help="Where; may be repeated.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="All hosts with it; repeatable.")] = None,
+    host: Annotated[
+        list[str] | None, typer.Option(help="Host to execute it on; may be repeated.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="All hosts with this tag; may be repeated.")
+    ] = None,
     assign: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Value of a parameter; may be repeated. playbook show NAME lists them.",
+        ),
     ] = None,
-    repeat: Annotated[int | None, typer.Option(min=1, help="How often on each host.")] = None,
-    warmup: Annotated[int | None, typer.Option(min=0, help="Uncounted runs first.")] = None,
-    pause: Annotated[float | None, typer.Option(min=0, help="Seconds between two runs.")] = None,
-    noise: Annotated[NoisePolicy | None, typer.Option(help="What a disturbed host means.")] = None,
-    priority: Annotated[int | None, typer.Option(min=0, max=100, help="Higher goes first.")] = None,
-    wait_: Annotated[bool, typer.Option("--wait", help="Wait for the end, show results.")] = False,
+    repeat: Annotated[
+        int | None, typer.Option(min=1, help="Runs on each host. [default: as the playbook says]")
+    ] = None,
+    warmup: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Runs on each host first that do not count. [default: as the playbook says]"
+        ),
+    ] = None,
+    pause: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Seconds between two runs of a host. [default: as the playbook says]"
+        ),
+    ] = None,
+    noise: Annotated[
+        NoisePolicy | None,
+        typer.Option(
+            help="Whether a host that is not quiet voids a run, or is noted. [default: refuse]"
+        ),
+    ] = None,
+    priority: Annotated[
+        int | None,
+        typer.Option(min=0, max=100, help="Jobs of a higher one go first. [default: 50]"),
+    ] = None,
+    wait_: Annotated[
+        bool, typer.Option("--wait", help="Wait for the end and show the results.")
+    ] = False,
 ) -> None:
     """Queue a playbook on hosts.
 
@@ -74,6 +105,10 @@ def _playbook(given: str) -> dict[str, str]:
     """A playbook by its name, or by its text where a file is meant."""
     path = Path(given)
     if "/" not in given and path.suffix not in (".yaml", ".yml"):
+        if "." in given and path.is_file():
+            raise errors.PlaybookError(
+                f"{given}: a file with a playbook ends in .yaml; give ./{given} if this is one"
+            )
         return {"playbook": given}
     try:
         return {"source": files.read(path).decode(), "source_name": given}

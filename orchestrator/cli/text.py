@@ -7,6 +7,7 @@ of what is read; all such characters are shown as escapes.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -64,3 +65,21 @@ def count(number: int, noun: str) -> str:
 def utc_now() -> datetime:
     """The wall clock, aware."""
     return datetime.now(UTC)
+
+
+def memory(size: int) -> str:
+    """Bytes of memory, roughly."""
+    return f"{size / 2**30:.3g} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+
+
+def unit(name: str) -> str:
+    """A unit as it is printed; that of plain numbers is nothing."""
+    return "" if name == "1" else name
+
+
+def span(limits: Sequence[float] | None) -> str:
+    """The least and the greatest of a range."""
+    if limits is None:
+        return ""
+    low, high = limits
+    return f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"

@@ -42,6 +42,9 @@ def until_ended(desk: Desk, job: Job) -> None:
         raise typer.Exit(1) from error
     if desk.screen.json:
         desk.screen.data(job)
+    elif job["state"] == "cancelled" and not job["outcomes"].get("finished"):
+        desk.screen.say(f"job {job['short_id']} was cancelled; no run counted")
+        raise typer.Exit(1)
     elif job["outcomes"]:
         show_tables(desk, {"job": job["id"]})
     if not all_finished(job):

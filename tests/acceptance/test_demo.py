@@ -128,7 +128,7 @@ def test_demo_that_is_interrupted_cancels_its_runs_and_the_next_one_is_whole(
 ) -> None:
     state, shown = tmp_path / "state", tmp_path / "shown"
     with demo(state, shown) as running:
-        await_words(running, shown, "1 leased")
+        await_words(running, shown, "1 running")
         running.send_signal(signal.SIGINT)
         assert running.wait(PATIENCE) == 1
     assert "cancelled" in shown.read_text()

@@ -69,16 +69,17 @@ def test_unknown_host_key_is_shown_and_the_command_to_repeat(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert place.add("elan1") == 2
-    said = capsys.readouterr().err.splitlines()
-    assert place.server.fingerprint in said[0]
-    assert said[1].endswith(f"--fingerprint {place.server.fingerprint}")
+    said = capsys.readouterr().err
+    shown, _, repeat = said.partition("benchrack: ")
+    assert place.server.fingerprint in shown
+    assert repeat.endswith(f"--fingerprint {place.server.fingerprint}\n")
     assert "elan1" not in place.kept
 
 
 def test_another_host_key_is_refused_and_no_key_kept(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert place.add("elan1", "--fingerprint", "SHA256:another") == 2
+    assert place.add("elan1", "--fingerprint", "SHA256:" + "A" * 43) == 2
     assert "no command was sent" in capsys.readouterr().err
     assert "elan1" not in place.kept
 
@@ -88,7 +89,9 @@ def test_key_that_the_host_refuses_is_not_kept(
 ) -> None:
     trusted = ("--fingerprint", place.server.fingerprint)
     assert place.add("elan1", *trusted, key="stranger") == 2
-    assert "refuses the key" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"refuses the key {place.keys / 'stranger'} for user {place.server.user}" in said
+    assert "authorized_keys" in said
     assert "elan1" not in place.kept
 
 

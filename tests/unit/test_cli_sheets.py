@@ -1,8 +1,13 @@
-"""What commands print: plain text against golden files, styled text with nothing interpreted."""
+"""What commands print: plain text against golden files, styled text with nothing interpreted.
+
+To accept a change: BENCHRACK_UPDATE_GOLDEN=1 pytest tests/unit/test_cli_sheets.py, and read the
+diff.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,7 +49,17 @@ HOMER: dict[str, Any] = {
     "unreachable": True,
     "sentence": "the host shows another key than the one it was enrolled with",
     "kernel": None,
+    "cpus": None,
+    "memory_bytes": None,
     "tags": [],
+}
+LISA: dict[str, Any] = {
+    **ELAN,
+    "name": "lisa-of-row-2",
+    "kernel": "6.12.0-rc4-generic-amd64-preempt-full",
+    "cpus": 128,
+    "memory_bytes": 503 * 2**30,
+    "tags": ["board=epyc", "numa=2", "cooled", "rack=7"],
 }
 RUN: dict[str, Any] = {
     "id": "ab" * 16,
@@ -59,6 +74,7 @@ RUN: dict[str, Any] = {
     "attempt": 1,
     "fence": 3,
     "repeat": 2,
+    "warmup": False,
     "expected_s": 12.0,
     "since": "2026-03-01T11:59:00Z",
     "measurements": [
@@ -89,6 +105,7 @@ VOID = {
     "measurements": [],
     "notes": [],
 }
+WARM_UP = {**RUN, "short_id": "23232323", "repeat": 1, "warmup": True}
 QUEUED = {**VOID, "short_id": "01010101", "state": "queued", "outcome": None, "reason": ""}
 JOB: dict[str, Any] = {
     "id": "cd" * 16,
@@ -98,7 +115,7 @@ JOB: dict[str, Any] = {
     "hosts": ["elan1", "homer"],
     "repeats": 3,
     "state": "running",
-    "states": {"ended": 2, "running": 1, "queued": 3},
+    "states": {"ended": 2, "leased": 1, "queued": 2, "reaping": 1},
     "outcomes": {"finished": 1, "void": 1},
     "created": "2026-03-01T11:58:00Z",
     "reasons": ["homer: the host is unreachable: connection refused"],
@@ -116,9 +133,18 @@ PLAYBOOK: dict[str, Any] = {
         {"name": "time", "type": "duration", "default": "10", "range": "1..3600", "unit": "s"},
     ],
     "metrics": [
-        {"name": "throughput", "unit": "Gbit/s", "better": "higher", "primary": True},
-        {"name": "switches", "unit": "1/s", "better": "neither", "primary": False},
+        {
+            "name": "throughput",
+            "unit": "Gbit/s",
+            "better": "higher",
+            "primary": True,
+            "valid": [0.001, 100],
+        },
+        {"name": "switches", "unit": "1", "better": "neither", "primary": False, "valid": None},
     ],
+    "repeats": 5,
+    "warmups": 1,
+    "pause_s": 2.5,
     "source_path": "playbooks/loopback-throughput.yaml",
 }
 LAB: dict[str, Any] = {
@@ -131,19 +157,21 @@ LAB: dict[str, Any] = {
             "host": "homer",
             "playbook": "loopback-throughput",
             "why": "the host is unreachable",
+            "runs": 2,
         },
     ],
     "sites": [{"name": "main", "echo_age_s": 2.2}, {"name": "attic", "echo_age_s": None}],
-    "counts": {"hosts": 2, "runs": 6, "results": 2},
+    "counts": {"hosts": 1, "runs": 6, "ended": 1, "results": 0, "refused messages": 2},
 }
 
 SHEETS: dict[str, tuple[Sheet, ...]] = {
     "host-list": (host.hosts_sheet([ELAN, HOMER]),),
+    "host-list-wide": (host.hosts_sheet([ELAN, LISA]),),
     "host-list-empty": (host.hosts_sheet([]),),
     "host-show": (host.host_sheet(HOMER),),
     "job-list": (job.jobs_sheet([JOB], NOW),),
     "job-list-empty": (job.jobs_sheet([], NOW),),
-    "job-show": (job.job_sheet(JOB), job.runs_sheet([RUN, VOID, QUEUED])),
+    "job-show": (job.job_sheet(JOB), job.runs_sheet([WARM_UP, RUN, VOID, QUEUED])),
     "run-show": run.run_sheets(RUN),
     "run-show-void": run.run_sheets(VOID),
     "playbook-list": (playbook.playbooks_sheet([PLAYBOOK]),),
@@ -158,7 +186,10 @@ def _plain(name: str) -> str:
 
 @pytest.mark.parametrize("name", SHEETS)
 def test_plain_sheet_is_the_golden_one(name: str) -> None:
-    assert _plain(name) + "\n" == (GOLDEN / f"{name}.txt").read_text()
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("BENCHRACK_UPDATE_GOLDEN"):
+        golden.write_text(_plain(name) + "\n")
+    assert _plain(name) + "\n" == golden.read_text()
 
 
 @pytest.mark.parametrize("name", SHEETS)

@@ -86,6 +86,10 @@ def test_version_is_printed_and_nothing_else(capsys: pytest.CaptureFixture[str])
         ("host add h --address [::1]:x --user u --key k", "not a port"),
         ("host add h --address a:1 --port 2 --user u --key k", "two ports"),
         ("results --format xml", "table"),
+        ("export out", "--format csv, csv-summary, mail"),
+        ("export out.xml", "--format"),
+        ("export -", "--format"),
+        ("host add h --address a --user u --key k --fingerprint x", "SHA256: and 43 characters"),
         ("playbook check none.yaml", "none.yaml: cannot be read"),
     ],
 )
@@ -107,7 +111,9 @@ def test_no_lab_is_said_with_the_mend(
     words: str, state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words.split()) == 4
-    said = f"benchrack: no lab is running on {state}; start one with: benchrack up\n"
+    said = (
+        f"benchrack: no lab is running on {state}; start one with: benchrack up --state {state}\n"
+    )
     assert capsys.readouterr().err == said
 
 
