@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -70,3 +71,22 @@ def test_host_key_is_scanned_through_the_queue(stage: Stage, client: httpx.Clien
 
     scan()
     show("scan: API, store, queue, worker, SSH, and back", median(scan, 10))
+
+
+def test_scan_against_ssh_keyscan(stage: Stage, client: httpx.Client) -> None:
+    """The same question, asked by OpenSSH's own program: what the chain around it costs."""
+    if shutil.which("ssh-keyscan") is None:
+        pytest.skip("the peer, ssh-keyscan, is not installed")
+    host = next(iter(stage.hosts.values()))
+    asked = {"address": host.address, "port": host.port}
+    command = ("ssh-keyscan", "-p", str(host.port), "-t", "ed25519", host.address)
+
+    def peer() -> None:
+        subprocess.run(command, capture_output=True, check=True)
+
+    ours, theirs = [], []
+    for _ in range(10):
+        ours.append(median(lambda: client.post("scan", json=asked).raise_for_status(), 1))
+        theirs.append(median(peer, 1))
+    ratio = statistics.median(ours) / statistics.median(theirs)
+    print(f"\nscan through the whole chain / ssh-keyscan of one key type: {ratio:.1f}")
