@@ -16,17 +16,28 @@ from orchestrator.playbook import loader, model, params, requirements
 from orchestrator.runs import Ending, Job, Run
 from orchestrator.store.results import Result
 
-#: what flags of parsers say to a reader of the number, where their names do not say it
+#: the flags of parsers that a reader of the number must know of; the others are of the parser
 _FLAGS = {
     "policy_other": "measured under the ordinary scheduling policy, not under real-time priority",
     "overruns": "periods were missed and skipped",
     "page_faults": "the probe met page faults while it measured",
     "memory_not_locked": "the probe's memory could not be locked",
+    "throttled": "the kernel throttled real-time tasks while the probe measured",
     "tick_limited": "the timer's resolution is that of the kernel's tick",
     "negative": "some samples were negative and were left out",
+    "saturated": "some samples were longer than can be kept",
+    "clock_backsteps": "the clock stepped back while the probe measured",
     "json_repaired": "the tool's JSON was damaged in known ways, and mended",
+    "json_truncated": "the tool's JSON was cut off",
     "short_run": "the tool measured for less time than it was asked to",
+    "short_duration": "the tool measured for less time than it was asked to",
     "total_derived": "the total was added up from the streams",
+    "streams_missing": "not all streams that were asked for are in the output",
+    "receiver_missing": "the rate is the sender's, as the receiver reported none",
+    "receiver_incomplete": "the receiver's report is not complete",
+    "datagrams_lost": "datagrams were lost",
+    "kernel_messages": "messages of the kernel stood within the output",
+    "non_finite_value": "some figures of the tool were no numbers, and were left out",
     "request_unknown": "what the tool was asked for is not known",
 }
 
@@ -131,11 +142,6 @@ def series_of(
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def flag_note(flag: str) -> Note:
-    """The caveat that a parser's flag is, in words."""
-    return Note(code=flag, text=_FLAGS.get(flag, flag.replace("_", " ")))
-
-
 def _unreadable(reason: str) -> Digest:
     ending = Ending(outcome=Outcome.INFRA_FAILED, reason=reason)
     result = Result(
@@ -176,7 +182,8 @@ def digest(
         playbook, values, streams, registry=REGISTRY, nonce=run.id, rc=run.rc, wall_s=wall_s
     )
     ending = Ending(outcome=found.outcome, reason=found.reason)
-    notes = [*found.notes, *(flag_note(flag) for flag in found.flags)]
+    flagged = [Note(code=flag, text=_FLAGS[flag]) for flag in found.flags if flag in _FLAGS]
+    notes = [*found.notes, *flagged]
     kernel, boot, hard = None, run.boot, dict(found.method)
     try:
         before = facts.interpret(streams[FACTS_BEFORE])

@@ -35,6 +35,8 @@ def test_job_on_two_servers_ends_in_a_table_and_leaves_nothing(
     assert {row["samples"] for row in table["rows"]} == {400}
     assert all(0 < row["minimum"] <= row["mean"] <= row["maximum"] for row in table["rows"])
 
+    assert "policy_other" in {note["code"] for note in table["notes"]}
+
     done = labs.executions(*bases)
     assert len({one.run for one in done}) == len(done) == 4
     assert labs.overlaps(done) == []
