@@ -60,7 +60,7 @@ def perform(desk: Desk, places: Sequence[Place], mails: Mapping[str, bytes], *, 
     _import(desk, mails)
     _say_what_next(desk)
     if not all(map(all_finished, ended)):
-        desk.screen.say(_unfinished(ended))
+        desk.screen.say(unfinished(ended))
         raise typer.Exit(1)
 
 
@@ -144,7 +144,8 @@ def _cancel(desk: Desk, jobs: Sequence[Job]) -> None:
         time.sleep(_LOOK_S)
 
 
-def _unfinished(jobs: Sequence[Job]) -> str:
+def unfinished(jobs: Sequence[Job]) -> str:
+    """How many runs of jobs did not finish, in a sentence."""
     total = sum(job["total"] for job in jobs)
     left = total - sum(job["outcomes"].get("finished", 0) for job in jobs)
     return f"{left} of {count(total, 'run')} did not finish (see left out above)"

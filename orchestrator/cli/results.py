@@ -18,6 +18,8 @@ from orchestrator.contract import errors
 
 EMPTY = "no results yet; make some with: benchrack submit PLAYBOOK --host HOST --wait"
 
+NONE_SUCH = "no results of these yet; see what there is with: benchrack results"
+
 Playbook = Annotated[
     str | None, typer.Argument(metavar="PLAYBOOK", help="Only results of this playbook.")
 ]
@@ -78,14 +80,15 @@ def results(
     elif form is Shown.TABLE:
         show_tables(desk, query, every=every or metric is not None)
     else:
-        _show_text(desk.screen, desk.lab.get_bytes("export", format=str(form), **query))
+        found = desk.lab.get_bytes("export", format=str(form), **query)
+        _show_text(desk.screen, found, query)
 
 
 def show_tables(desk: Desk, query: Mapping[str, Any], *, every: bool = False) -> None:
     """Print the tables of a query: of all metrics, or of those that stand for their playbook."""
     primary = None if every else True
     asked = {"format": "plain", "primary": primary, "width": min(desk.screen.width, 400), **query}
-    _show_text(desk.screen, desk.lab.get_bytes("results", **asked))
+    _show_text(desk.screen, desk.lab.get_bytes("results", **asked), query)
     if not every:
         tables = desk.lab.get("results", **query)
         shown = any(table["primary"] for table in tables)
@@ -97,11 +100,11 @@ def show_tables(desk: Desk, query: Mapping[str, Any], *, every: bool = False) ->
             )
 
 
-def _show_text(screen: Screen, found: bytes) -> None:
+def _show_text(screen: Screen, found: bytes, query: Mapping[str, Any]) -> None:
     if found.strip():
         screen.text(found.decode())
     else:
-        screen.show([], sentence(EMPTY))
+        screen.show([], sentence(NONE_SUCH if any(query.values()) else EMPTY))
 
 
 def export(

@@ -232,9 +232,8 @@ def _about_intervals(table: ResultsTable) -> list[str]:
         said.append(f"an interval needs {summary.FEWEST} {_counted_once(short)}")
     below = [row for row in table.rows if (row.ci95_low or 0) < 0 <= (row.minimum or 0)]
     if below:
-        said.append(
-            f"an interval that reaches below 0 is of too few or too different {_counted_once(below)}"
-        )
+        few = f"too few or too different {_counted_once(below)}"
+        said.append(f"an interval that reaches below 0 is of {few}")
     return said
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -111,3 +112,20 @@ def test_host_is_enrolled_checked_and_not_enrolled_twice(
     assert place.add("elan2", *trusted) == 2
     assert "already" in capsys.readouterr().err
     assert "elan2" in place.kept
+
+
+def test_health_check_is_a_list_of_numbers_with_what_is_allowed(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert place.add("elan3", "--fingerprint", place.server.fingerprint) == 0
+    capsys.readouterr()
+    # a machine in use is not fit to measure on
+    ended = main(("submit", "health-check", "--host", "elan3", "--wait"))
+    shown = capsys.readouterr().out
+    assert ended == (0 if ": ok (run" in shown else 1)
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    assert "check value unit allowed verdict" in lines
+    assert any(re.fullmatch(r"load1 [\d.]+ 0 to 1 (ok|failed)", line) for line in lines), lines
+    assert any(re.fullmatch(r"mem-free [\d.]+ MiB 2 to 1e\+09 ok", line) for line in lines), lines
+    assert main(("results", "health-check")) == 0
+    assert capsys.readouterr().out == shown

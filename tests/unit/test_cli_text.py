@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from orchestrator.cli import text
+from orchestrator.cli import demo, text
 
 HOSTILE = "\x1b]0;gotcha\x07\x1b[2Jname\r\n\x9b31m\u202egnp.exe\x7f"
 
@@ -45,3 +45,22 @@ def test_safe_lines_keeps_line_ends_and_tabs_only() -> None:
 )
 def test_duration_shows_two_units_at_most(seconds: int, shown: str) -> None:
     assert text.duration(timedelta(seconds=seconds)) == shown
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(64 * 2**20, "64 MiB"), (2**30, "1 GiB"), (503 * 2**30, "503 GiB")]
+)
+def test_memory_is_said_roughly(size: int, said: str) -> None:
+    assert text.memory(size) == said
+
+
+def test_range_of_one_value_is_that_value() -> None:
+    assert [text.span(limits) for limits in (None, (0, 0), (0.5, 1e9))] == ["", "0", "0.5 to 1e+09"]
+
+
+def test_demo_says_how_many_runs_did_not_finish() -> None:
+    jobs = [
+        {"total": 6, "outcomes": {"finished": 5, "void": 1}},
+        {"total": 6, "outcomes": {"finished": 6}},
+    ]
+    assert demo.unfinished(jobs) == "1 of 12 runs did not finish (see left out above)"
