@@ -95,6 +95,8 @@ class Client:
             connection.request(method, place, body=data, headers=headers)
             response = connection.getresponse()
             answer = _Answer(response.status, response.read())
+        except ValueError as error:
+            raise errors.SettingsError(f"{TOKEN}: holds what no HTTP header may") from error
         except (OSError, http.client.HTTPException) as error:
             why = str(error) or type(error).__name__
             raise errors.ApiError(f"the lab's API broke off its answer: {why}") from error

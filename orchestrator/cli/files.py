@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 from orchestrator.contract import errors
+
+#: bytes; what is larger is nothing that the lab takes
+LIMIT = 8 * 1024 * 1024
 
 
 def read(path: Path) -> bytes:
@@ -14,9 +18,21 @@ def read(path: Path) -> bytes:
     Raises: InputError.
     """
     try:
-        return path.read_bytes()
+        with path.open("rb") as source:
+            return drain(source, str(path))
     except OSError as error:
         raise errors.InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def drain(source: BinaryIO, name: str) -> bytes:
+    """All that a stream gives.
+
+    Raises: InputError if that is over the limit.
+    """
+    data = source.read(LIMIT + 1)
+    if len(data) > LIMIT:
+        raise errors.InputError(f"{name}: is over {LIMIT // 2**20} MiB, which no lab takes")
+    return data
 
 
 def write(path: Path, data: bytes) -> None:

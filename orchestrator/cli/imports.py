@@ -31,7 +31,9 @@ def mail(
     ] = None,
 ) -> None:
     """Take in the tables of a mail, all of them or none."""
-    data = sys.stdin.buffer.read() if file == "-" else files.read(Path(file))
+    data = (
+        files.drain(sys.stdin.buffer, "standard input") if file == "-" else files.read(Path(file))
+    )
     name = "standard input" if file == "-" else Path(file).name
     jobs = desk.lab.post_bytes("imports/mail", data, name=name, host=host)
     playbooks = dict.fromkeys(job["playbook"] for job in jobs)

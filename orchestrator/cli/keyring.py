@@ -73,8 +73,17 @@ def lent(key: Key) -> Iterator[None]:
 
 
 def segment(name: str) -> str:
-    """A name as one segment of a path."""
-    return quote(name, safe="")
+    """A name as one segment of a path.
+
+    Raises: InputError for a name that is none: empty, or no text.
+    """
+    try:
+        quoted = quote(name, safe="")
+    except UnicodeEncodeError as error:
+        raise errors.InputError(f"{name!r} is not text in UTF-8") from error
+    if not quoted:
+        raise errors.InputError("an empty name names nothing")
+    return quoted
 
 
 def _by_name(settings: Settings, name: str) -> Key:

@@ -30,6 +30,7 @@ from orchestrator.contract import errors
 
 #: what a shell says of a program whose reader went away (128 + SIGPIPE)
 _PIPE_CLOSED = 141
+_STDOUT = 1
 
 app = typer.Typer(
     name="benchrack",
@@ -89,8 +90,12 @@ def main(words: Sequence[str] | None = None) -> int:
         return _fail("stopped", 1)
     except BrokenPipeError:
         # nothing may be flushed into it again when the interpreter ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
         return _PIPE_CLOSED
+    except OSError as error:
+        # of standard output: what has to do with files or the lab was translated where it happened
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
+        return _fail(f"standard output cannot be written ({error.strerror})", 1)
 
 
 def _execute(words: tuple[str, ...]) -> int:
@@ -102,7 +107,8 @@ def _execute(words: tuple[str, ...]) -> int:
     except typer.Exit as end:
         return end.exit_code
     finally:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     return 0
 
 
