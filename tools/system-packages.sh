@@ -5,7 +5,7 @@ set -eu
 # command:package
 needed='sshd:openssh-server ssh-keygen:openssh-client dropbear:dropbear-bin busybox:busybox-static
     redis-server:redis-server iperf:iperf iperf3:iperf3 mksh:mksh shellcheck:shellcheck
-    objdump:binutils qemu-aarch64-static:qemu-user-static ps:procps ip:iproute2 unshare:util-linux'
+    objdump:binutils qemu-aarch64-static:qemu-user-static ps:procps ip:iproute2 unshare:util-linux systemd-analyze:systemd'
 
 PATH=$PATH:/usr/sbin:/sbin
 missing=
