@@ -26,7 +26,7 @@ from orchestrator.store import results as store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsQuery:
-    """Which results. Nothing named: those of the playbook with the newest result."""
+    """Which results. Nothing named: all of them."""
 
     playbook: str | None = None
     metric: str | None = None
