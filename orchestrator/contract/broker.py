@@ -75,13 +75,16 @@ def make_app(
         worker_redirect_stdouts=False,
         timezone="UTC",
         enable_utc=True,
-        broker_transport_options=_transport(role),
+        broker_transport_options=_transport(role, patient=consumes is not None),
     )
     return app
 
 
-def _transport(role: str) -> dict[str, Any]:
+def _transport(role: str, *, patient: bool) -> dict[str, Any]:
+    # who only sends has its own way of trying again, and better things to do than to wait
+    retries = {} if patient else {"max_retries": 0}
     return {
+        **retries,
         "global_keyprefix": KEY_PREFIX,
         # longer than the longest operation (60 s)
         "visibility_timeout": 120,
