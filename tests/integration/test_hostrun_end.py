@@ -227,3 +227,19 @@ def test_purge_sweeps_what_calls_left_but_not_what_one_is_writing(usual: hosts.H
     assert usual.of("purge").status == "purged"
     assert [path.exists() for path in writing] == [True, True, True]
     assert [path.exists() for path in left] == [False, False, False]
+
+
+def test_run_that_leaves_too_many_files_is_too_much_to_take_home(host: hosts.Host) -> None:
+    many = 'n=0; while [ $n -lt 400 ]; do n=$((n + 1)); echo >"$BENCHRACK_OUT/f$n"; done'
+    answer = host.start(many)
+    assert (answer.status, answer.rc) == ("done", "125")
+    assert [line.split()[0] for line in answer.values["stream"]] == ["console"]
+    assert host.of("purge").status == "purged"
+    hosts.assert_forgotten(host)
+
+
+def test_reaped_attempt_can_never_be_started_again(host: hosts.Host) -> None:
+    assert host.of("kill").status == "absent"
+    assert host.of("reap").status == "clean"
+    assert host.start("exit 0").status == "stale"
+    assert host.executions() == 0

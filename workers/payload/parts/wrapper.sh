@@ -22,11 +22,12 @@ execute() { # ATTEND MAX_S
     [ ! -e "$dir/late" ] || code=124
     undo 60 || exit
     journal end "$code"
+    # what is more than a lab takes home is not sent: the run says that it was too much
     # shellcheck disable=SC2046 # words: size, folder
     set -- $(du -sk "$dir/out")
-    x_count=$(ls "$dir/out" | wc -c)
-    # what is more than a lab takes home is not sent: the run says that it was too much
-    if above "$1" 131072 || above "$((x_count))" 24576 || [ "$(ls "$dir/out" | wc -l)" -gt 390 ]; then
+    x_kib=$1
+    set -- "$dir"/out/*
+    if above "$x_kib" 131072 || [ $# -gt 390 ]; then
         code=125
         mv "$dir/out" "$dir/much"
         mkdir "$dir/out"
