@@ -170,6 +170,8 @@ def _interval(table: ResultsTable) -> list[Column]:
     def scope(row: Row) -> str:
         return layout.UNMEASURED if row.ci95_low is None else str(row.ci_scope)
 
+    if not _scopes(table):
+        return []
     columns = [_column(table, INTERVAL, limits)]
     return [*columns, _column(table, "interval", scope)] if len(_scopes(table)) > 1 else columns
 

@@ -149,7 +149,7 @@ def test_unmeasured_cells_are_dashes_and_never_zero() -> None:
         reason="the host was rebooted",
     )
     text = report.plain(report.results_table([value()], [missing]))
-    assert "homer 6.13.0 0 0 - - - - -" in squeezed(text)
+    assert "homer 6.13.0 0 0 - - - -" in squeezed(text)
     assert "left out, homer 6.13.0: 1 run void: the host was rebooted" in text
 
 
