@@ -66,19 +66,15 @@ def add_host(ctx: Context, spec: HostSpec, *, fingerprint: str) -> HostView:
 
 
 def _refuse_known(db: Connection, spec: HostSpec) -> None:
-    """A name is given once; a quarantined host may be enrolled again, with the key it has now."""
+    """A name is given once; a quarantined host may be enrolled again, with the key it has now.
+
+    A run that it still holds goes on from there: the host itself says what became of it.
+    """
     known = store.find_host(db, spec.name)
-    if known is None:
-        return
-    if known.state is not HostState.QUARANTINED:
+    if known is not None and known.state is not HostState.QUARANTINED:
         raise errors.WrongState(
             f"there is a host {spec.name!r} already; choose another name, or see it with: "
             f"benchrack host show {spec.name}"
-        )
-    holder = store.leases(db).get(known.machine)
-    if holder is not None:
-        raise errors.WrongState(
-            f"host {spec.name} still holds run {holder[:8]}; cancel its job first"
         )
 
 
