@@ -108,6 +108,8 @@ class Collector:
             hosts.update_host(db, host.name, sentence=error.message)
 
     def _ingest_run(self, evidence: messages.Evidence, run_id: str, now: datetime) -> None:
+        sound = tuple(chunk for chunk in evidence.chunks if digestion.is_sound(chunk))
+        evidence = evidence.model_copy(update={"chunks": sound})
         for _ in range(RACES):
             with self._context.store.reading() as db:
                 run = self._waiting_for(db, evidence) or runs.get_run(db, run_id)
@@ -237,6 +239,9 @@ class Collector:
                 hosts.raise_fence(db, host.machine, step.fence_floor)
         if step.release:
             hosts.release(db, before.id)
+        if after.state is RunState.QUEUED and after.next_at > now:
+            # what keeps this run from its host keeps the others too
+            runs.put_off(db, before.host, after.next_at)
         self._note_host(db, before.host, plan, now)
         if after.state is not before.state:
             detail = f"{before.state} -> {after.state} ({evidence.op}: {evidence.status})"

@@ -18,7 +18,6 @@ from types import FrameType
 
 from celery import Celery
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from pydantic import ValidationError
 
 from orchestrator import facts, reconciler
 from orchestrator.contract import broker, errors, keys, messages
@@ -43,8 +42,16 @@ ECHO = 30.0
 ERRAND_RESEND = 20.0
 #: seconds for which errands are kept after somebody waited for them
 KEEP_ERRANDS = 3600.0
-#: what is wrong with a single run, its playbook or its message, and not with the lab
-OF_ONE_RUN = (errors.InputError, errors.ParseError, errors.MessageError, ValidationError)
+#: seconds for which a run that cannot be operated is left alone
+PUT_OFF = 60.0
+#: what is wrong with a single run, its playbook, its numbers or its message, and not with the lab
+OF_ONE_RUN = (
+    errors.InputError,
+    errors.ParseError,
+    errors.MessageError,
+    ValueError,
+    ArithmeticError,
+)
 #: name of the lab's key in an envelope
 KEY_ID = "lab"
 
@@ -81,6 +88,13 @@ class Controller:
             self._operate(run, host, now)
         except OF_ONE_RUN as error:
             log.warning("run %s: %s", run.id[:8], error)
+            after = replace(
+                run,
+                next_at=now + timedelta(seconds=PUT_OFF),
+                sentence=f"it cannot be operated: {error}"[:400],
+            )
+            with self._context.store.writing() as db:
+                store.change(db, run, after)
 
     def _overtake(self, run: Run, now: datetime) -> Run:
         """What time alone demands of a run, written down."""
@@ -106,7 +120,7 @@ class Controller:
             if op is OperationName.START:
                 script = store.script(db, run.id, run.attempt)
                 if script is None:
-                    raise errors.StoreError(f"run {run.id} has no script for its attempt")
+                    raise errors.InputError(f"run {run.id} has no script for its attempt")
                 operation |= {"start": self._start_order(run, script)}
             elif op is OperationName.FETCH:
                 have = results.fetched(db, run.id, run.attempt)
@@ -184,16 +198,19 @@ class Controller:
                 continue
             with self._context.store.writing() as db:
                 errands.errand_sent(db, errand, now + timedelta(seconds=ERRAND_RESEND))
-            self._send(
-                messages.Operation(
-                    id=errand.id,
-                    op=errand.op,
-                    site=errand.site,
-                    lab=self._context.lab,
-                    host=errand.host,
-                    sent_at=now,
+            try:
+                self._send(
+                    messages.Operation(
+                        id=errand.id,
+                        op=errand.op,
+                        site=errand.site,
+                        lab=self._context.lab,
+                        host=errand.host,
+                        sent_at=now,
+                    )
                 )
-            )
+            except OF_ONE_RUN as error:
+                log.warning("%s of %s: %s", errand.op, errand.host.name, error)
 
     def _spoil(self, run: Run, reason: str, now: datetime) -> None:
         """End a run that cannot even be prepared, with the reason."""

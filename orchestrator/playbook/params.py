@@ -21,6 +21,8 @@ _AROUND = 120.0
 _PER_STEP = 10.0
 #: the run stage, where it names neither a timeout nor what it takes
 _RUN_TIMEOUT = 3600.0
+#: seconds; a run that is expected to take longer is refused
+LONGEST_RUN = 30 * 86400
 #: what a run is expected to take if nothing is known of it
 _UNKNOWN = 60.0
 
@@ -147,7 +149,16 @@ def max_runtime_s(playbook: Playbook, values: Mapping[str, Value]) -> float:
 
 def _check_time(playbook: Playbook, values: Mapping[str, Value]) -> None:
     expected = takes_s(playbook, values)
+    if expected is not None and not expected <= LONGEST_RUN:
+        raise errors.InputError(
+            f"{playbook.name}: with these values one run takes {expected:.6g} s, and at most "
+            f"{LONGEST_RUN} s (30 days) can be waited for: set smaller ones"
+        )
     limit = stage_timeout_s(playbook, "run", values)
+    if limit > 2 * LONGEST_RUN:
+        raise errors.InputError(
+            f"{playbook.name}: the timeout of its run is {limit} s, over {2 * LONGEST_RUN} s"
+        )
     if expected is not None and expected > limit:
         names = ", ".join(word for word in playbook.stages.run.takes if word in playbook.params)
         raise errors.InputError(

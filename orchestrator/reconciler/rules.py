@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -15,6 +16,13 @@ POLL_LEAST = 2.0
 POLL_MOST = 300.0
 #: useless answers in a row before a run is given up
 PATIENCE = 4
+#: a host's fence above this is damaged or made up; ours count from 1
+HIGHEST_FENCE = 2**52
+_OWNER = re.compile(
+    r"(?P<lab>[0-9a-f]{32})\.(?P<attempt>[0-9a-f]{32}\.[1-9][0-9]{0,14}\.[1-9][0-9]{0,14})"
+    r"\.[A-Za-z0-9-]+",
+    re.ASCII,
+)
 #: seconds before a host that could not be reached, or is held by others, is tried again
 RETRY_HOST = 30.0
 
@@ -85,7 +93,8 @@ def useless(run: Run, evidence: Evidence, now: datetime) -> Step:
     if run.tries < PATIENCE:
         return step
     detail = step.run.sentence
-    if run.state is RunState.REAPING:
+    if run.state in (RunState.REAPING, RunState.STORED):
+        # a committed result is never put at risk: what is left is removed once the host is mended
         sentence = f"a run cannot be removed from it: {detail}"
         return replace(step, host_state=HostState.NEEDS_CARE, host_sentence=sentence)
     ending = run.ending or Ending(outcome=Outcome.INFRA_FAILED, reason=detail)
@@ -143,24 +152,35 @@ def otherboot(run: Run, evidence: Evidence, now: datetime) -> Step:
 
 def stale(run: Run, evidence: Evidence, now: datetime) -> Step:
     floor = evidence.host_fence or run.fence
+    if floor > HIGHEST_FENCE:
+        return _unreadable(run, now, f"its fence {floor} is out of range; remove BASE/fence.LAB")
     sentence = f"the host knows a higher fence ({floor}); leased again above it"
     return Step(run=_to_queue(run, now, sentence, 0.0), release=True, fence_floor=floor)
 
 
 def busy(run: Run, evidence: Evidence, now: datetime) -> Step:
-    owner = (evidence.owner or "").split(".")
-    if len(owner) != 5 or not owner[2].isdigit() or not owner[3].isdigit():
-        sentence = f"the host's lock is held by an owner that cannot be read: {evidence.owner!r}"
-        after = _to_queue(run, now, sentence, RETRY_HOST)
-        return Step(
-            run=after, release=True, host_state=HostState.QUARANTINED, host_sentence=sentence
-        )
-    if owner[0] != evidence.lab:
-        sentence = f"the host is held by lab {owner[0][:8]}"
-        return Step(run=_to_queue(run, now, sentence, RETRY_HOST), release=True)
+    found = _OWNER.fullmatch(evidence.owner or "")
+    if found is None:
+        sentence = f"its lock is held by an owner that cannot be read: {evidence.owner!r}"
+        return _unreadable(run, now, sentence)
+    if found["lab"] != evidence.lab:
+        sentence = f"the host is held by lab {found['lab'][:8]}"
+        return Step(run=_given_back(run, now, sentence, RETRY_HOST), release=True)
     # by whom of our own is for the store to say: a live run there is waited for, a superseded
     # attempt is reaped first
-    return Step(run=replace(_go(run, RunState.LEASED, now), blocker=".".join(owner[1:4])))
+    return Step(run=replace(_go(run, RunState.LEASED, now), blocker=found["attempt"]))
+
+
+def _unreadable(run: Run, now: datetime, sentence: str) -> Step:
+    """What the host says of its lock or fence makes no sense: a person has to look at it."""
+    after = _given_back(run, now, sentence, RETRY_HOST)
+    return Step(run=after, release=True, host_state=HostState.QUARANTINED, host_sentence=sentence)
+
+
+def _given_back(run: Run, now: datetime, sentence: str, wait_s: float) -> Run:
+    """Back in the queue; an attempt whose only start did nothing is none."""
+    after = _to_queue(run, now, sentence, wait_s)
+    return replace(after, attempt=max(run.attempt - 1, 0)) if run.sends <= 1 else after
 
 
 def blocker_gone(run: Run, evidence: Evidence, now: datetime) -> Step:

@@ -62,6 +62,11 @@ class Digest:
     kernel: Kernel | None
 
 
+def is_sound(chunk: messages.Chunk) -> bool:
+    """Whether a chunk is what it says that it is."""
+    return hashlib.sha256(chunk.data).hexdigest() == chunk.sha256
+
+
 def missing(
     manifest: Sequence[messages.StreamEntry], have: Mapping[str, Sequence[tuple[int, int]]]
 ) -> tuple[messages.ChunkOrder, ...]:

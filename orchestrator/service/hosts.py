@@ -87,7 +87,7 @@ def check_host(ctx: Context, name: str) -> HostView:
         host = _find(ctx, name)
         busy = store.leases(db).get(host.machine)
     # a quarantined host gets no operations, so nothing is disturbed, and nothing ends otherwise
-    if busy is not None and host.state is not HostState.QUARANTINED:
+    if busy is not None and host.state is not HostState.QUARANTINED and not host.unreachable:
         raise errors.WrongState(
             f"host {name} executes run {busy[:8]}, and nothing may disturb it: check it later"
         )

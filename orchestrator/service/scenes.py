@@ -10,6 +10,7 @@ from orchestrator import facts, inventory
 from orchestrator.contract import errors, messages
 from orchestrator.contract.domain import HostState, OperationName, Status, new_id
 from orchestrator.inventory import Host, HostSpec
+from orchestrator.reconciler.rules import HIGHEST_FENCE
 from orchestrator.service import digestion
 from orchestrator.store import errands, hosts, runs
 
@@ -32,6 +33,11 @@ def take_in(
         kernel = digestion.kernel_of(facts.interpret(scene.facts))
     except errors.ParseError as error:
         raise errors.HostRefused(f"{spec.name}: its facts cannot be read: {error}") from error
+    if scene.fence > HIGHEST_FENCE:
+        raise errors.HostRefused(
+            f"{spec.name}: its fence {scene.fence} is out of range; remove the file fence.* of "
+            f"this lab from {scene.base}"
+        )
     found = inventory.MachineMarks(
         machine_id=scene.machine_id, instance=scene.instance, boot=scene.boot, host_keys=host_keys
     )
@@ -69,6 +75,8 @@ def file_probe(db: Connection, host: Host, evidence: messages.Evidence, now: dat
     """
     if evidence.status in (Status.CLEAN, Status.BUSY) and evidence.scene is not None:
         take_in(db, host.spec, host.host_keys, evidence.scene, now)
+        # what was put off because the host could not be reached is due now
+        runs.hasten(db, host.name, now)
         free = evidence.status is Status.CLEAN or (evidence.owner or "").startswith(evidence.lab)
         if free and host.state is HostState.QUARANTINED:
             # it shows the pinned key, and its lock is free or ours: what was wrong is over

@@ -171,6 +171,34 @@ def change(db: Connection, before: Run, after: Run) -> bool:
     return bool(done.rowcount == 1)
 
 
+def put_off(db: Connection, host: str, until: datetime) -> None:
+    """Let no run that waits for a host be tried before this."""
+    column = tables.run.c
+    db.execute(
+        update(tables.run)
+        .where(
+            column.host == host,
+            column.state == str(RunState.QUEUED),
+            column.next_at < until.timestamp(),
+        )
+        .values(next_at=until.timestamp(), rev=column.rev + 1)
+    )
+
+
+def hasten(db: Connection, host: str, now: datetime) -> None:
+    """Have every run of a host that has not ended looked at now."""
+    column = tables.run.c
+    db.execute(
+        update(tables.run)
+        .where(
+            column.host == host,
+            column.state != str(RunState.ENDED),
+            column.next_at > now.timestamp(),
+        )
+        .values(next_at=now.timestamp(), rev=column.rev + 1)
+    )
+
+
 def record_attempt(db: Connection, run: Run, script: bytes, now: datetime) -> None:
     """Remember what this attempt of a run was given to execute."""
     db.execute(

@@ -225,6 +225,59 @@ def test_quarantine_ends_when_a_probe_finds_the_pinned_key_and_no_foreign_lock(
     assert kit.host("h1").state is state
 
 
+@pytest.mark.parametrize(
+    "owner",
+    [
+        "{lab}." + "a" * 32 + ".\u00b2.3.boot",
+        "{lab}.zzz.1.1.boot",
+        "{lab}." + "a" * 32 + ".0.1.boot",
+        "{lab}." + "a" * 32 + ".1." + "9" * 30 + ".boot",
+        "",
+    ],
+)
+def test_lock_that_makes_no_sense_quarantines_and_costs_no_attempt(kit: Kit, owner: str) -> None:
+    run = kit.run("h1", RunState.LEASED)
+    kit.say(run, Status.BUSY, op=OperationName.START, owner=owner.format(lab=kit.context.lab))
+    after = kit.now(run)
+    assert (after.state, after.attempt, after.blocker) == (RunState.QUEUED, 0, None)
+    assert kit.host("h1").state is HostState.QUARANTINED
+
+
+def test_fence_that_makes_no_sense_quarantines_and_is_not_taken_over(kit: Kit) -> None:
+    run = kit.run("h1", RunState.LEASED)
+    kit.say(run, Status.STALE, op=OperationName.START, host_fence=2**53)
+    assert kit.host("h1").state is HostState.QUARANTINED
+    with kit.context.store.reading() as db:
+        assert db.execute(select(tables.machine.c.fence)).scalar_one() < 2**52
+
+
+def test_foreign_lock_puts_off_every_run_of_the_host_and_costs_no_attempt(kit: Kit) -> None:
+    run = kit.run("h1", RunState.LEASED)
+    other = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0)
+    owner = f"{'b' * 32}.{'c' * 32}.1.1.boot"
+    kit.say(run, Status.BUSY, op=OperationName.START, owner=owner)
+    assert kit.now(run).attempt == 0
+    assert kit.now(other).next_at == kit.now(run).next_at > labkit.NOW
+
+
+def test_committed_result_is_never_put_at_risk_by_a_purge_that_fails(kit: Kit) -> None:
+    run = kit.run("h1", RunState.STORED, tries=9, ending=Ending(outcome=Outcome.VOID, reason="x"))
+    kit.say(run, Status.PROTO, op=OperationName.PURGE, detail="the disk is read-only")
+    assert kit.now(run).state is RunState.STORED
+    assert kit.host("h1").state is HostState.NEEDS_CARE
+    kit.say(run, Status.PURGED, op=OperationName.PURGE)
+    assert kit.now(run).state is RunState.ENDED
+    assert kit.host("h1").state is HostState.READY
+
+
+def test_chunk_that_is_not_what_it_says_is_no_part_of_a_result(kit: Kit) -> None:
+    run = kit.run("h1", RunState.RUNNING)
+    wrong = tuple(one.model_copy(update={"sha256": "0" * 64}) for one in labkit.chunks(STREAMS))
+    kit.say(run, Status.DONE, **DONE, chunks=wrong)
+    assert kit.now(run).state is RunState.FETCHING
+    assert count(kit, tables.result) == 0
+
+
 def test_evidence_in_a_race_is_taken_in_once(kit: Kit) -> None:
     run = kit.run("h1", RunState.RUNNING)
     moved = replace(run, next_at=run.next_at + timedelta(seconds=5))

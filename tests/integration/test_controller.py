@@ -101,6 +101,23 @@ def test_run_whose_playbook_cannot_be_read_ends_and_the_next_goes_on(
     assert kit.now(good).state is RunState.LEASED
 
 
+def test_run_whose_numbers_overflow_ends_and_the_next_goes_on(kit: Kit, controller: Make) -> None:
+    bad = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0, max_runtime_s=1e300)
+    good = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0)
+    controller(kit).turn()
+    assert (kit.now(bad).state, kit.now(good).state) == (RunState.ENDED, RunState.LEASED)
+
+
+def test_run_that_cannot_be_operated_is_put_off_with_the_reason(kit: Kit, controller: Make) -> None:
+    kit.enrol("h2", instance="other", boot="boot-2")
+    bad = kit.run("h1", RunState.LEASED, sends=0, blocker="no.such.owner")
+    good = kit.run("h2", RunState.QUEUED, attempt=0, fence=0, sends=0)
+    controller(kit).turn()
+    assert "cannot be operated" in kit.now(bad).sentence
+    assert kit.now(bad).next_at > NOW
+    assert kit.now(good).state is RunState.LEASED
+
+
 def test_host_that_is_being_probed_gets_no_run(kit: Kit, controller: Make) -> None:
     run = kit.run("h1", RunState.QUEUED, attempt=0, fence=0, sends=0)
     with kit.context.store.writing() as db:

@@ -175,6 +175,16 @@ def test_misfit_of_a_small_host_names_the_memory() -> None:
     assert misfit == "it has 4096 KiB of memory; needed are 8192 KiB free"
 
 
+def test_run_that_takes_longer_than_anybody_waits_is_refused() -> None:
+    playbook = catalogue("sched-latency-idle")
+    longest = {"samples": "65536", "interval_us": "1000000"}
+    assert params.parse_values(playbook, longest)
+    text = (CATALOGUE / "sched-latency-idle.yaml").read_text()
+    wide = loader.load(text.replace("max: 65536", "max: 10000000000000000").encode(), name="w")
+    with pytest.raises(errors.InputError, match="30 days"):
+        params.parse_values(wide, {"samples": "10000000000000000"})
+
+
 def test_series_leaves_out_what_cannot_change_a_number() -> None:
     playbook = catalogue("loopback-throughput")
     values = params.parse_values(playbook, {"port": "26000", "tool": "iperf2"})
