@@ -8,7 +8,7 @@ measurements, aggregates and the new state. Only after that commit is a purge du
 from __future__ import annotations
 
 import logging
-import os
+import sys
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,8 +20,8 @@ from orchestrator.contract import broker, errors, messages
 from orchestrator.contract.domain import HostState, OperationName, Outcome, RunState
 from orchestrator.inventory import Host
 from orchestrator.runs import Ending, Run
-from orchestrator.service import digestion, scenes
-from orchestrator.service.context import Context, open_context
+from orchestrator.service import digestion, entry, scenes
+from orchestrator.service.context import Context
 from orchestrator.settings import Settings
 from orchestrator.store import errands, hosts, results, runs
 
@@ -295,20 +295,14 @@ def make_worker(context: Context, url: str) -> Any:
     return app
 
 
-def main() -> None:
-    """Consume ``results`` until SIGTERM."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    settings = Settings.read(os.environ)
-    if settings.broker_url is None:
-        raise errors.SettingsError("BENCHRACK_BROKER_URL: set it to the lab's broker")
-    context = open_context(settings)
-    app = make_worker(context, settings.broker_url)
+def consume(_settings: Settings, context: Context, url: str) -> None:
+    """Take evidence from ``results`` until SIGTERM."""
     # one thread: SQLite has one writer, and evidence of a run is taken in its order
-    app.worker_main(
+    make_worker(context, url).worker_main(
         ["worker", "-P", "solo", "-Q", broker.RESULTS, "-l", "WARNING", "-n", "collector@%h",
          "--without-gossip", "--without-mingle", "--without-heartbeat"]
     )  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(entry.execute("collector", consume))

@@ -7,9 +7,9 @@ and sends after, so that a crash between the two costs a resend and never a leas
 from __future__ import annotations
 
 import logging
-import os
 import random
 import signal
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,8 +26,8 @@ from orchestrator.inventory import Host
 from orchestrator.playbook import compile as compiler
 from orchestrator.playbook import params
 from orchestrator.runs import Ending, Job, Run
-from orchestrator.service import digestion
-from orchestrator.service.context import Context, open_context
+from orchestrator.service import digestion, entry
+from orchestrator.service.context import Context
 from orchestrator.settings import Settings
 from orchestrator.store import errands, hosts, results
 from orchestrator.store import runs as store
@@ -292,16 +292,11 @@ def run(controller: Controller, bell: broker.Bell, stop: threading.Event) -> Non
         bell.wait(TICK)
 
 
-def main() -> None:
-    """Control a lab until SIGTERM."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    settings = Settings.read(os.environ)
-    if settings.broker_url is None:
-        raise errors.SettingsError("BENCHRACK_BROKER_URL: set it to the lab's broker")
-    context = open_context(settings)
+def control(settings: Settings, context: Context, url: str) -> None:
+    """Control the lab until SIGTERM."""
     with context.store.reading() as db:
         sites = tuple(hosts.sites(db))
-    app = broker.make_app(settings.broker_url, role="controller", sites=sites)
+    app = broker.make_app(url, role="controller", sites=sites)
     stop = threading.Event()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
@@ -314,4 +309,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(entry.execute("controller", control))

@@ -38,9 +38,13 @@ def find(component: str) -> str | None:
 
 def missing(component: str) -> str | None:
     """Why a component cannot be used here; None if it can."""
+    if component == "root":
+        return None if os.geteuid() == 0 else "this test needs to be executed by root"
+    if component == "own-mounts":
+        return None if may_mount() else "this test needs mounts of its own, not allowed here"
     if find(component) is None:
         return f"this test needs {component}, which is not on PATH nor in /usr/sbin"
-    if component == "dropbear" and not _may_mount():
+    if component == "dropbear" and not may_mount():
         return "dropbear reads keys from the home folder, and a mount namespace is not allowed here"
     return None
 
@@ -150,7 +154,7 @@ def sshd(
     if os.getuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     # the start-up files of whoever tests are slow, and no part of the test
-    home = _at_home(folder / "home") if _may_mount() else ()
+    home = _at_home(folder / "home") if may_mount() else ()
     config = folder / "sshd_config"
     lines = (
         *(f"HostKey {folder / f'host_key_{kind}'}" for kind in ("ed25519", *kinds)),
@@ -372,7 +376,8 @@ def _own_mounts() -> tuple[str, ...]:
 
 
 @functools.cache
-def _may_mount() -> bool:
+def may_mount() -> bool:
+    """Whether a command may be given mounts of its own here."""
     if find("unshare") is None or find("mount") is None:
         return False
     command = (*_own_mounts(), "true")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from orchestrator.contract import errors
-from orchestrator.parsers import iperf2_text, iperf_command, iperf_trouble, text
+from orchestrator.parsers import iperf2_text, iperf_command, iperf_total, iperf_trouble, text
 from orchestrator.parsers.base import Capture, Parser, Reading
 from orchestrator.parsers.iperf_rows import SUM, Datagrams, Row
 
@@ -63,4 +63,4 @@ def _row(match: re.Match[str]) -> Row:
     )
 
 
-PARSER = Parser(name="iperf2_csv", version=1, parse=parse, fields=iperf2_text.FIELDS)
+PARSER = Parser(name="iperf2_csv", version=1, parse=parse, fields=iperf_total.FIELDS)

@@ -216,20 +216,11 @@ def _extra(headline: Headline | None) -> dict[str, Value]:
     return found
 
 
-FIELDS = {
-    "sum-bandwidth": Dimension.BIT_RATE,
-    "sum-transfer": Dimension.SIZE,
-    "sum-seconds": Dimension.TIME,
-    "streams": Dimension.RATIO,
-    "jitter": Dimension.TIME,
-    "lost-ratio": Dimension.RATIO,
-}
-
 PARSER = Parser(
     name="iperf2_text",
     version=1,
     parse=parse,
-    fields=FIELDS
+    fields=iperf_total.FIELDS
     | {
         "retransmits": Dimension.RATIO,
         "latency-avg": Dimension.TIME,

@@ -187,14 +187,8 @@ def _around(others: Iterable[str], points: list[Point]) -> tuple[dict[str, Value
     return extra, method
 
 
-FIELDS = {
-    "sum-bandwidth": Dimension.BIT_RATE,
-    "sum-transfer": Dimension.SIZE,
-    "sum-seconds": Dimension.TIME,
-    "streams": Dimension.RATIO,
+FIELDS = iperf_total.FIELDS | {
     "retransmits": Dimension.RATIO,
-    "jitter": Dimension.TIME,
-    "lost-ratio": Dimension.RATIO,
     "cpu-local": Dimension.RATIO,
     "cpu-remote": Dimension.RATIO,
     "rtt-mean": Dimension.TIME,

@@ -6,10 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.contract import errors
+from orchestrator.contract.units import Dimension
 from orchestrator.parsers.base import Point, Reading, Value
 from orchestrator.parsers.iperf_command import Asked
 from orchestrator.parsers.iperf_rows import IMPLAUSIBLE_BIT_S, Row
 
+#: what both tools can say of a total
+FIELDS = {
+    "sum-bandwidth": Dimension.BIT_RATE,
+    "sum-transfer": Dimension.SIZE,
+    "sum-seconds": Dimension.TIME,
+    "streams": Dimension.RATIO,
+    "jitter": Dimension.TIME,
+    "lost-ratio": Dimension.RATIO,
+}
 #: part of the asked time that a complete run covers
 COMPLETE = 0.95
 #: transfer and rate of a run of at least this long must agree, but for rounding and this part

@@ -172,6 +172,21 @@ def test_host_check_changed_key_quarantines_and_sends_no_command(
 
 
 @needs_sshd
+def test_host_check_says_why_it_does_not_get_in(
+    desk: labs.Desk, tmp_path: Path, keys: services.Keys
+) -> None:
+    with services.sshd(tmp_path / "here", keys) as server:
+        desk.enrol("epsilon", server, keys, "--base", str(server.folder / "base"))
+        (server.folder / "authorized_keys").write_bytes((keys.folder / "other.pub").read_bytes())
+        assert "refuses the key" in desk.refused("host", "check", "epsilon")
+    place = f"127.0.0.1:{server.port}"
+    assert place in desk.refused("host", "check", "epsilon")
+    with socket.create_server(("127.0.0.1", server.port)):
+        assert place in desk.refused("host", "check", "epsilon")
+    assert desk.ask("host", "show", "epsilon")["unreachable"]
+
+
+@needs_sshd
 def test_quarantined_host_is_enrolled_again_with_the_key_that_it_has_now(
     desk: labs.Desk, tmp_path: Path, keys: services.Keys
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -26,7 +25,6 @@ JOB = (
     "--repeat",
     "2",
 )
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes mount namespaces")
 
 
 def submit_to_each(desk: labs.Desk) -> list[str]:
@@ -48,8 +46,7 @@ def base_of(desk: labs.Desk, server: services.Server) -> Path:
     return server.folder.parent / "home" / ".benchrack"
 
 
-@as_root
-@pytest.mark.needs("dropbear")
+@pytest.mark.needs("root", "dropbear")
 @pytest.mark.parametrize("second", [logins.of_root, logins.ordinary], ids=["root", "ordinary"])
 def test_two_names_without_machine_ids_never_overlap(
     desk: labs.Desk,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -73,10 +72,9 @@ def test_host_key_is_scanned_through_the_queue(stage: Stage, client: httpx.Clien
     show("scan: API, store, queue, worker, SSH, and back", median(scan, 10))
 
 
+@pytest.mark.needs("ssh-keyscan")
 def test_scan_against_ssh_keyscan(stage: Stage, client: httpx.Client) -> None:
     """The same question, asked by OpenSSH's own program: what the chain around it costs."""
-    if shutil.which("ssh-keyscan") is None:
-        pytest.skip("the peer, ssh-keyscan, is not installed")
     host = next(iter(stage.hosts.values()))
     asked = {"address": host.address, "port": host.port}
     command = ("ssh-keyscan", "-p", str(host.port), "-t", "ed25519", host.address)

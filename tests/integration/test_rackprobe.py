@@ -137,8 +137,7 @@ def test_latency_drops_the_warm_up_and_reports_it() -> None:
     assert (stats["warmup_samples"], stats["samples"]) == (7, 20)
 
 
-@pytest.mark.needs("setpriv")
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@pytest.mark.needs("root", "setpriv")
 def test_latency_of_a_user_without_real_time_right_measures_and_says_so(public_copy: Path) -> None:
     ended = probes.execute(
         "latency", "--samples", "100", *NONCE, before=ORDINARY, program=public_copy
@@ -149,8 +148,7 @@ def test_latency_of_a_user_without_real_time_right_measures_and_says_so(public_c
     assert "policy_other" in ended.document["flags"]
 
 
-@pytest.mark.needs("setpriv")
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@pytest.mark.needs("root", "setpriv")
 def test_latency_that_demands_fifo_in_vain_ends_with_permission_and_a_document(
     public_copy: Path,
 ) -> None:
